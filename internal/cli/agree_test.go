@@ -11,8 +11,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -56,7 +54,7 @@ type agreement struct {
 type asked struct {
 	*agreement
 	rest    *faults.Rest
-	session *session
+	explain explainer
 	now     *sight
 	after   *outlook
 	series  map[string]int
@@ -71,10 +69,7 @@ func (a *agreement) look(r *faults.Rest) {
 	}
 	w := asked{
 		agreement: a, rest: r, now: sightOf(v.options, &v.Snapshot), after: v.after(f), series: seriesOf(a.t, r),
-		session: &session{
-			app:    &app{now: func() time.Time { return r.Now }, flags: genericclioptions.NewConfigFlags(false)},
-			config: &rest.Config{}, namespace: r.Settings.Workload.Namespace,
-		},
+		explain: explainer{target{namespace: r.Settings.Workload.Namespace}},
 	}
 	for i := range r.Skyhooks {
 		w.skyhook(&r.Skyhooks[i])
@@ -147,12 +142,12 @@ func (w *asked) node(sk *v1alpha1.Skyhook, n *corev1.Node, here *situation.Situa
 		return
 	}
 	tells := func(c cause) bool { return c.Reason == why.Reason }
-	told := slices.ContainsFunc(w.session.waitsOf(w.now, n, sk.Name), tells)
+	told := slices.ContainsFunc(w.explain.waitsOf(w.now, n, sk.Name), tells)
 	w.same(sk, about, "node status, told "+why.Reason, told, !r.Unreadable)
 	decided := named(w.after.forecast.Skyhooks, sk.Name)
 	if now := w.after.nodes[n.Name]; decided != nil && now != nil {
 		w.same(sk, about, "what why goes by", w.after.status(sk.Name, now), status)
-		told = slices.ContainsFunc(w.session.onNode(w.after, decided, n), tells)
+		told = slices.ContainsFunc(w.explain.onNode(w.after, decided, n), tells)
 		w.same(sk, about, "why, told "+why.Reason, told, true)
 	}
 }

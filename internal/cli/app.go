@@ -142,34 +142,32 @@ func (a *app) check(c *cobra.Command) error {
 
 // session is one command's connection to the cluster and to whoever runs it.
 type session struct {
-	*app
-	config    *rest.Config
-	client    client.Client
-	core      kubernetes.Interface
-	namespace string
-	// context is named in commands for people even if no flag did; empty for what the kubeconfig says when they run.
-	context  string
-	in       io.Reader
-	out, err io.Writer
-	warned   *warnings
-	// interrupted is closed by Ctrl-C.
-	interrupted <-chan struct{}
+	target
+	printer
+	read    *reader
+	write   *writer
+	explain explainer
+	gauge   gauge
+	flags   *genericclioptions.ConfigFlags
+	config  *rest.Config
+	core    kubernetes.Interface
+	now     func() time.Time
+	in      io.Reader
+	err     io.Writer
+	warned  *warnings
 }
 
 // connect makes the clients. It sends nothing yet.
 func (a *app) connect(c *cobra.Command) (*session, error) {
-	s := &session{
-		app: a, namespace: *a.flags.Namespace, in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(),
-		warned: &warnings{out: c.ErrOrStderr()}, interrupted: interruptionOf(c),
-	}
 	config, err := a.flags.ToRESTConfig()
-	if s.config = config; err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("initializing kubernetes client: %w; "+
 			"name a cluster with --kubeconfig or --context", err)
 	}
+	warned := &warnings{out: c.ErrOrStderr()}
 	// The API server's own fairness paces us: with a limit here, 1,000 nodes would take minutes.
 	config.QPS = -1
-	config.WarningHandler = s.warned
+	config.WarningHandler = warned
 	if config.UserAgent == "" {
 		config.UserAgent = rest.DefaultKubernetesUserAgent() + " skyhook-plugin"
 	}
@@ -178,26 +176,18 @@ func (a *app) connect(c *cobra.Command) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+	own, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
 		return nil, fmt.Errorf("initializing kubernetes client: %w", err)
 	}
-	if s.core, err = kubernetes.NewForConfig(config); err != nil {
+	core, err := kubernetes.NewForConfig(config)
+	if err != nil {
 		return nil, fmt.Errorf("initializing kubernetes client: %w", err)
 	}
-	return s, nil
-}
-
-func interruptionOf(c *cobra.Command) <-chan struct{} {
-	if c.Context() == nil { // a completion
-		return nil
-	}
-	return c.Context().Done()
-}
-
-// dry returns what a write has to be sent with.
-func (s *session) dry() []client.PatchOption {
-	if s.dryRun == dryRunServer {
-		return []client.PatchOption{client.DryRunAll}
-	}
-	return nil
+	to := target{*a.flags.Namespace, clusterFlags(a.flags, "")}
+	read := &reader{target: to, client: own, version: a.version, err: c.ErrOrStderr()}
+	return &session{
+		target: to, printer: printer{c.OutOrStdout(), a.output}, read: read, write: a.writer(c, read), explain: explainer{to}, gauge: gauge{read, a.now},
+		flags: a.flags, config: config, core: core, now: a.now, in: c.InOrStdin(), err: c.ErrOrStderr(), warned: warned,
+	}, nil
 }

@@ -23,7 +23,7 @@ type running struct {
 }
 
 // atWork are the stages that run: nothing holds them, but a script may hang. What a cause tells of is not among them.
-func (s *session) atWork(v *view, causes []cause, skyhook, node string) []running {
+func (e explainer) atWork(v *view, causes []cause, skyhook, node string) []running {
 	ready := map[string]bool{} // on other nodes it may be over
 	for i := range v.Nodes {
 		ready[v.Nodes[i].Name] = state.Ready(&v.Nodes[i])
@@ -32,7 +32,7 @@ func (s *session) atWork(v *view, causes []cause, skyhook, node string) []runnin
 	for i := range v.Pods {
 		p := &v.Pods[i]
 		seen, err := workload.Observe(p)
-		ours := err == nil && p.Namespace == s.namespace && metav1.GetControllerOf(p) != nil && p.Labels[v1alpha1.LabelName] != ""
+		ours := err == nil && p.Namespace == e.namespace && metav1.GetControllerOf(p) != nil && p.Labels[v1alpha1.LabelName] != ""
 		if !ours || p.DeletionTimestamp != nil || workload.Ended(p) || !ready[p.Spec.NodeName] {
 			continue
 		}
@@ -70,8 +70,8 @@ func (r *running) same(o running) bool {
 }
 
 // line says for how long the stage has run, the longest of its pods, and how to read what it prints.
-func (r *running) line(s *session) string {
+func (r *running) line(to target, now time.Time) string {
 	logs := fmt.Sprintf("`kubectl skyhook logs %s --package %s --stage %s --tail 20`", r.skyhook, r.pkg, r.stage)
 	return fmt.Sprintf("%s on %s, package %s: %s of %s has run for %s; %s prints what it says\n",
-		r.skyhook, text.Names(r.nodes), r.pkg, r.stage, r.version, ago(s.now(), r.since), s.addressed(logs))
+		r.skyhook, text.Names(r.nodes), r.pkg, r.stage, r.version, ago(now, r.since), to.addressed(logs))
 }

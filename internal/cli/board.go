@@ -36,13 +36,13 @@ func (a *app) boardCommand() *cobra.Command {
 
 // board serves the page until Ctrl-C.
 func (s *session) board(ctx context.Context, skyhook string, port int) error {
-	if s.output != outputTable && s.output != outputWide {
+	if !s.tables() {
 		return fmt.Errorf("board is a page for people; leave out --output %s", s.output)
 	}
-	if _, err := s.rollouts(ctx, skyhook); err != nil {
+	if _, err := s.gauge.rollouts(ctx, skyhook); err != nil {
 		return err // better here than in the browser
 	}
-	f, err := s.newFleet(ctx, skyhook)
+	f, err := newFleet(ctx, s, skyhook)
 	if err != nil {
 		return err
 	}

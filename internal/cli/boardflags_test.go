@@ -27,14 +27,14 @@ func TestClusterFlags(t *testing.T) {
 	flags := &genericclioptions.ConfigFlags{
 		KubeConfig: name("/home/on call/config"), ClusterName: name("gpu"), APIServer: name("https://192.0.2.1:6443"), AuthInfoName: name("it's me"),
 	}
-	s := &session{app: &app{flags: flags}, context: "admin@gpu", namespace: defaultNamespace}
 	const want = `kubectl skyhook why gpu --kubeconfig '/home/on call/config' --context admin@gpu --cluster gpu ` +
 		`--server https://192.0.2.1:6443 --user 'it'\''s me'`
-	if got := s.toCluster("kubectl skyhook why gpu"); got != want {
+	to := target{defaultNamespace, clusterFlags(flags, "admin@gpu")}
+	if got := to.toCluster("kubectl skyhook why gpu"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	flags.Context = name("staging")
-	if got := s.clusterFlags(); !strings.Contains(got, "--context staging") {
+	if got := clusterFlags(flags, "admin@gpu"); !strings.Contains(got, "--context staging") {
 		t.Errorf("got %s", got)
 	}
 }

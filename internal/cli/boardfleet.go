@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,10 +27,15 @@ import (
 
 // fleet is what the board knows of the cluster, and who looks at it.
 type fleet struct {
-	// session prints nothing.
-	session *session
+	// read prints nothing.
+	read    *reader
+	explain explainer
+	gauge   gauge
+	logs    podLogs
+	wide    bool
 	ctx     context.Context
 	client  client.WithWatch
+	// cluster is how people call it: by the context, else by its address.
 	cluster string
 	// asked is the Skyhook that the command names; empty for none.
 	asked string
@@ -52,18 +58,19 @@ type fleet struct {
 	left    map[string]*remainder
 }
 
-func (s *session) newFleet(ctx context.Context, asked string) (*fleet, error) {
+func newFleet(ctx context.Context, s *session, asked string) (*fleet, error) {
 	config := rest.CopyConfig(s.config)
 	config.Timeout = 0 // a watch lasts
-	c, err := client.NewWithWatch(config, client.Options{Scheme: s.client.Scheme()})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: s.read.client.Scheme()})
 	if err != nil {
 		return nil, fmt.Errorf("initializing kubernetes client: %w", err)
 	}
-	quiet := *s
-	quiet.out, quiet.err = io.Discard, io.Discard
-	quiet.context = s.currentContext() // commands are copied later, when it may be another one
+	current := contextOf(s.flags)
+	to := target{s.namespace, clusterFlags(s.flags, current)} // commands are copied later, when it may be another one
+	read := &reader{target: to, client: s.read.client, version: s.read.version, err: io.Discard}
 	f := &fleet{
-		session: &quiet, ctx: ctx, client: c, cluster: s.clusterName(), asked: asked,
+		read: read, explain: explainer{to}, gauge: gauge{read, s.now}, logs: podLogs{core: s.core}, wide: s.wide(),
+		ctx: ctx, client: c, cluster: cmp.Or(current, s.config.Host), asked: asked,
 		reading: make(chan struct{}, 1), pages: map[*page]bool{}, speeds: speeds{}, left: map[string]*remainder{},
 	}
 	in := client.InNamespace(s.namespace)
@@ -87,20 +94,17 @@ func (s *session) newFleet(ctx context.Context, asked string) (*fleet, error) {
 // around watches objects on which it depends how any node stands.
 func around[T client.Object](f *fleet, what string, options ...client.ListOption) kind[T] {
 	return kind[T]{
-		mu: &f.mu, now: f.session.now, what: what, options: options, slim: func(o T) { o.SetManagedFields(nil) },
+		mu: &f.mu, now: f.gauge.now, what: what, options: options, slim: func(o T) { o.SetManagedFields(nil) },
 		changed: func(_, _ *T) { f.allChanged() }, turned: f.wake, objects: map[string]T{},
 	}
 }
 
-// clusterName is how people call the cluster: by the context, else by its address.
-func (s *session) clusterName() string { return cmp.Or(s.currentContext(), s.config.Host) }
-
-// currentContext is that of the command; empty without a kubeconfig.
-func (s *session) currentContext() string {
-	if s.flags.Context != nil && *s.flags.Context != "" {
-		return *s.flags.Context
+// contextOf is the context of a command; empty without a kubeconfig.
+func contextOf(flags *genericclioptions.ConfigFlags) string {
+	if flags.Context != nil && *flags.Context != "" {
+		return *flags.Context
 	}
-	raw, err := s.flags.ToRawKubeConfigLoader().RawConfig()
+	raw, err := flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
 		return ""
 	}
@@ -191,7 +195,7 @@ func (f *fleet) allChanged() {
 func (f *fleet) sight() *sight {
 	if f.seen == nil {
 		// If the settings are wrong, the pane says so.
-		_, o, _ := operatorAmong(values(f.operators), f.session.namespace, f.session.version)
+		_, o, _ := operatorAmong(values(f.operators), f.read.namespace, f.read.version)
 		f.seen = sightOf(o, &forecast.Snapshot{
 			Skyhooks: values(f.skyhooks), Policies: values(f.policies), Revisions: values(f.revisions),
 			ConfigMaps: values(f.stops),
@@ -245,10 +249,10 @@ func (f *fleet) warning(list []rolloutStatus, skyhook string) string {
 	case allComplete(list) || !f.operators.known: // nobody is missed, or nobody knows
 	case len(operators) == 0:
 		all = append(all, fmt.Sprintf("there is no operator in namespace %s. If none runs in another one, which --namespace names, "+
-			"nothing progresses, and this is as it was", f.session.namespace))
+			"nothing progresses, and this is as it was", f.read.namespace))
 	default:
 		if d := first(operators, func(d *appsv1.Deployment) bool { return (&view{deployment: d}).down() }); d != nil {
-			all = append(all, f.session.asItWas(&view{deployment: d}))
+			all = append(all, f.gauge.asItWas(&view{deployment: d}))
 		}
 	}
 	if f.policies.forbidden() {

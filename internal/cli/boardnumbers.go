@@ -37,20 +37,20 @@ func (f *fleet) shown(name string, now time.Time) *board.Skyhook {
 		label = ""
 	}
 	return &board.Skyhook{
-		Rollout: f.session.reworded(st.Rollout), Causes: f.session.whole(sk), Far: st.far(), StatusWords: words(st.Status), Pace: pace, PaceLabel: label,
+		Rollout: f.explain.reworded(st.Rollout), Causes: f.explain.whole(sk), Far: st.far(), StatusWords: words(st.Status), Pace: pace, PaceLabel: label,
 		Bars: barsOf(st.Compartments),
 	}
 }
 
 // reworded is a rollout with the messages as status draws them.
-func (s *session) reworded(r board.Rollout) board.Rollout {
+func (e explainer) reworded(r board.Rollout) board.Rollout {
 	waiting, attention := []v1alpha1.WaitingNodes{}, []v1alpha1.NodeAttention{}
 	for _, w := range r.Waiting {
-		w.Message = oneLine(s.forPeople(w.Message))
+		w.Message = oneLine(e.forPeople(w.Message))
 		waiting = append(waiting, w)
 	}
 	for _, a := range r.Attention {
-		a.Message = oneLine(attentionFor(&a, s.forPeople))
+		a.Message = oneLine(attentionFor(&a, e.forPeople))
 		attention = append(attention, a)
 	}
 	r.Waiting, r.Attention = waiting, attention
@@ -58,14 +58,14 @@ func (s *session) reworded(r board.Rollout) board.Rollout {
 }
 
 // whole are the causes that hold up a Skyhook as a whole, as why tells them: those that no node tells.
-func (s *session) whole(sk *v1alpha1.Skyhook) []board.Cause {
-	all := s.conditions(sk, sk)
+func (e explainer) whole(sk *v1alpha1.Skyhook) []board.Cause {
+	all := e.conditions(sk, sk)
 	if sk.DeletionTimestamp != nil {
 		w := record.Wait{Reason: v1alpha1.ReasonDeleting, Message: "the Skyhook is being deleted", Since: *sk.DeletionTimestamp}
 		if c := meta.FindStatusCondition(sk.Status.Conditions, v1alpha1.ConditionReconciling); c != nil && c.Reason == w.Reason {
 			w.Message = c.Message
 		}
-		all = append(all, s.cause(sk.Name, w, ""))
+		all = append(all, e.cause(sk.Name, w, ""))
 	}
 	list := []board.Cause{}
 	for _, c := range all {
@@ -110,12 +110,12 @@ func (f *fleet) remaining(st *rolloutStatus, now time.Time) {
 }
 
 func (f *fleet) estimate(st rolloutStatus, left *remainder) {
-	began := f.session.now()
+	began := f.gauge.now()
 	st.TimeLeft = nil
-	f.session.estimate(f.ctx, &st)
+	f.gauge.estimate(f.ctx, &st)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := f.session.now()
+	now := f.gauge.now()
 	left.told(st.TimeLeft, now.Sub(began), now)
 	f.wake()
 }

@@ -96,7 +96,7 @@ func (p *page) News() []board.Event {
 	if !f.told() {
 		return nil
 	}
-	now := f.session.now()
+	now := f.gauge.now()
 	events := p.troubles()
 	switch {
 	case !f.skyhooks.known: // nothing can be drawn

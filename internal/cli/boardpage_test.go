@@ -46,9 +46,9 @@ func fleetOf(t *testing.T, nodes int) *fleet {
 		t.Fatal(err)
 	}
 	s := &session{
-		app: &app{now: time.Now, flags: genericclioptions.NewConfigFlags(false)}, config: config, client: c, namespace: defaultNamespace,
+		now: time.Now, flags: genericclioptions.NewConfigFlags(false), config: config, target: target{namespace: defaultNamespace}, read: &reader{client: c},
 	}
-	f, err := s.newFleet(t.Context(), "")
+	f, err := newFleet(t.Context(), s, "")
 	if err != nil {
 		t.Fatal(err)
 	}

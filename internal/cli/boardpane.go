@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -28,12 +29,11 @@ func (f *fleet) Node(ctx context.Context, skyhook, node string) (*board.Details,
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	s := f.session
 	nodes, err := f.around(ctx, node)
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.around(ctx, nodes, node)
+	v, err := f.read.around(ctx, nodes, node)
 	if err != nil {
 		return nil, err
 	}
@@ -44,24 +44,24 @@ func (f *fleet) Node(ctx context.Context, skyhook, node string) (*board.Details,
 	if i < 0 {
 		return nil, missing("node", node)
 	}
-	now, err := v.decided(s.now(), node)
+	now, err := v.decided(f.gauge.now(), node)
 	if err != nil {
 		return nil, err
 	}
 	n := &v.Nodes[i]
-	pods := s.stagesOn(v.Pods, skyhook, node)
+	pods := stagesOn(v.Pods, f.read.namespace, skyhook, node)
 	see, here := sightOf(v.options, &v.Snapshot), *v
 	here.Pods = pods
-	st := s.detail(n, s.statusesOn(see, n, skyhook), &here, see, skyhook, true)
-	d := s.details(n, skyhook, st)
+	st := f.explain.detail(n, f.read.statusesOn(see, n, skyhook), &here, see, skyhook, true)
+	d := f.explain.details(n, skyhook, st, f.gauge.now(), f.wide)
 	d.Status = see.status(skyhook, n)
-	causes := s.causes(v, now, skyhook, node)
+	causes := f.explain.causes(v, now, skyhook, node)
 	for i := range causes {
-		s.conclude(v, now, &causes[i])
+		f.explain.conclude(v, now, &causes[i])
 		d.Causes = append(d.Causes, causes[i].drawn())
 	}
-	for _, r := range s.atWork(v, causes, skyhook, node) {
-		d.Running = append(d.Running, r.drawn(s, node))
+	for _, r := range f.explain.atWork(v, causes, skyhook, node) {
+		d.Running = append(d.Running, r.drawn(f.read.target, node))
 	}
 	d.Logs = packagesOf(pods)
 	for _, what := range v.unread {
@@ -74,10 +74,10 @@ func (f *fleet) Node(ctx context.Context, skyhook, node string) (*board.Details,
 func (f *fleet) around(ctx context.Context, node string) ([]corev1.Node, error) {
 	others, known := f.others(node)
 	if !known {
-		return f.session.nodes(ctx)
+		return f.read.nodes(ctx)
 	}
 	var here corev1.NodeList
-	if err := f.session.client.List(ctx, &here, client.MatchingFields{"metadata.name": node}); err != nil {
+	if err := f.read.client.List(ctx, &here, client.MatchingFields{"metadata.name": node}); err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
 	}
 	all := slices.Concat(here.Items, others)
@@ -109,22 +109,22 @@ func missing(what, name string) error {
 	return absent(fmt.Sprintf("there is no %s %q any more", what, name))
 }
 
-// stagesOn are the pods of a Skyhook on a node.
-func (s *session) stagesOn(all []corev1.Pod, skyhook, node string) []corev1.Pod {
+// stagesOn are the pods of a Skyhook on a node, in the operator's namespace.
+func stagesOn(all []corev1.Pod, namespace, skyhook, node string) []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(all), func(p corev1.Pod) bool {
-		return p.Namespace != s.namespace || p.Labels[v1alpha1.LabelName] != skyhook || p.Spec.NodeName != node
+		return p.Namespace != namespace || p.Labels[v1alpha1.LabelName] != skyhook || p.Spec.NodeName != node
 	})
 }
 
 // details are what node status tells, beside what waits or fails.
-func (s *session) details(n *corev1.Node, skyhook string, list []nodeStatus) *board.Details {
+func (e explainer) details(n *corev1.Node, skyhook string, list []nodeStatus, now time.Time, wide bool) *board.Details {
 	d := &board.Details{
 		Name: n.Name, Skyhook: skyhook, Unschedulable: n.Spec.Unschedulable, Packages: []board.Package{}, Details: []string{},
 		Causes: []board.Cause{}, Running: []board.Run{},
 		Commands: []board.Command{
-			{Label: "Why it does not progress", Command: s.toCluster("kubectl skyhook why node " + n.Name)},
-			{Label: "What the stages print", Command: s.toCluster(fmt.Sprintf("kubectl skyhook logs %s --node %s", skyhook, n.Name))},
-			{Label: "What Skyhooks have done there", Command: s.toCluster("kubectl skyhook node status " + n.Name + " -o wide")},
+			{Label: "Why it does not progress", Command: e.toCluster("kubectl skyhook why node " + n.Name)},
+			{Label: "What the stages print", Command: e.toCluster(fmt.Sprintf("kubectl skyhook logs %s --node %s", skyhook, n.Name))},
+			{Label: "What Skyhooks have done there", Command: e.toCluster("kubectl skyhook node status " + n.Name + " -o wide")},
 		},
 	}
 	for i := range list {
@@ -136,7 +136,7 @@ func (s *session) details(n *corev1.Node, skyhook string, list []nodeStatus) *bo
 		d.PackagesComplete, d.PackagesTotal, d.Cordoned = st.PackagesComplete, st.PackagesTotal, st.Cordoned
 		d.Packages = append(d.Packages, st.Packages...)
 	}
-	for _, line := range s.detailLines(list) {
+	for _, line := range detailLines(list, now, wide) {
 		d.Details = append(d.Details, legible(line))
 	}
 	return d
@@ -149,10 +149,10 @@ func (c *cause) drawn() board.Cause {
 	return out
 }
 
-func (r *running) drawn(s *session, node string) board.Run {
+func (r *running) drawn(to target, node string) board.Run {
 	logs := fmt.Sprintf("kubectl skyhook logs %s --package %s --stage %s --node %s", r.skyhook, r.pkg, r.stage, node)
 	return board.Run{
-		Package: r.pkg, Version: r.version, Stage: r.stage, Since: metav1.NewTime(r.since), Command: s.toCluster(logs),
+		Package: r.pkg, Version: r.version, Stage: r.stage, Since: metav1.NewTime(r.since), Command: to.toCluster(logs),
 	}
 }
 
@@ -183,31 +183,29 @@ const (
 
 // Logs implements board.Source. It creates no pod, unlike the command.
 func (f *fleet) Logs(ctx context.Context, skyhook, node, pkg string) (*board.Logs, error) {
-	s := f.session
-	var pods corev1.PodList
-	err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.MatchingLabels{v1alpha1.LabelName: skyhook})
+	pods, err := f.read.podsLabelled(ctx, client.MatchingLabels{v1alpha1.LabelName: skyhook})
 	if err != nil {
-		return nil, fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
+		return nil, err
 	}
 	o := logs{skyhook: skyhook, pkg: pkg, tail: tail}
-	wanted, err := o.pods(s.stagesOn(pods.Items, skyhook, node))
+	wanted, err := o.pods(stagesOn(pods, f.read.namespace, skyhook, node))
 	if err != nil {
 		return nil, err
 	}
 	if len(wanted) == 0 {
 		command := fmt.Sprintf("kubectl skyhook logs %s --package %s --node %s --from-node", skyhook, pkg, node)
 		return &board.Logs{Message: fmt.Sprintf("No pod of package %s is on node %s. Log files there have what ended stages printed: "+
-			"`%s` prints them.", pkg, node, s.toCluster(command))}, nil
+			"`%s` prints them.", pkg, node, f.read.toCluster(command))}, nil
 	}
-	return s.tailOf(ctx, wanted[0], o)
+	return f.logs.tailOf(ctx, wanted[0], o)
 }
 
 // tailOf is the end of what the last container of a pod printed that did something.
-func (s *session) tailOf(ctx context.Context, l logged, o logs) (*board.Logs, error) {
-	c := l.containers[len(l.containers)-1]
-	from := l.pod.Name + "/" + c.Name
+func (l podLogs) tailOf(ctx context.Context, last logged, o logs) (*board.Logs, error) {
+	c := last.containers[len(last.containers)-1]
+	from := last.pod.Name + "/" + c.Name
 	printed := end{most: mostOfLog}
-	err := s.copyLog(ctx, l.pod, c, o, func(r io.Reader) error {
+	err := l.copyLog(ctx, last.pod, c, o, func(r io.Reader) error {
 		_, err := io.Copy(&printed, r)
 		return err
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -33,12 +34,8 @@ type nodeChange func(*corev1.Node) (record.Patch, error)
 // patchNodes changes the metadata of many nodes. change is asked for what to change on a node as it is now, so that a
 // node which changes meanwhile is looked at again; an empty patch leaves it. It returns how many are as wanted, and
 // tells of those that failed. Ctrl-C begins no other node; what was sent is waited for, so that it is known how it ended.
-func (s *session) patchNodes(ctx context.Context, nodes []corev1.Node, change nodeChange) (int, error) {
-	return s.patchEach(ctx, "changing", nodes, change)
-}
-
-// patchEach is patchNodes with the word that scripts know for what is done.
-func (s *session) patchEach(ctx context.Context, doing string, nodes []corev1.Node, change nodeChange) (int, error) {
+// doing is the word that scripts know for what is done.
+func (w *writer) patchNodes(ctx context.Context, doing string, nodes []corev1.Node, change nodeChange) (int, error) {
 	var (
 		mu     sync.Mutex
 		done   int
@@ -55,23 +52,23 @@ func (s *session) patchEach(ctx context.Context, doing string, nodes []corev1.No
 		begun++
 		node := nodes[i].DeepCopy()
 		group.Go(func() error {
-			err := s.patchNode(sent, node, change)
+			err := w.patchNode(sent, node, change)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
 				failed = append(failed, fmt.Sprintf("  - %s: %v", node.Name, err))
 			}
 			done++
-			s.progress(done, len(nodes))
+			drawProgress(w.err, done, len(nodes))
 			return nil
 		})
 	}
 	_ = group.Wait() // no function returns an error
 	if len(failed) > 0 {
-		fmt.Fprintf(s.out, "Errors %s some nodes:\n", doing)
+		fmt.Fprintf(w.out, "Errors %s some nodes:\n", doing)
 		slices.Sort(failed)
 		for _, line := range failed {
-			fmt.Fprintln(s.out, packagefile.PrintableLines(line))
+			fmt.Fprintln(w.out, packagefile.PrintableLines(line))
 		}
 	}
 	switch {
@@ -84,11 +81,11 @@ func (s *session) patchEach(ctx context.Context, doing string, nodes []corev1.No
 	return begun, nil
 }
 
-func (s *session) patchNode(ctx context.Context, node *corev1.Node, change nodeChange) error {
+func (w *writer) patchNode(ctx context.Context, node *corev1.Node, change nodeChange) error {
 	first := true
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		if !first {
-			if err := s.client.Get(ctx, client.ObjectKeyFromObject(node), node); err != nil {
+			if err := w.client.Get(ctx, client.ObjectKeyFromObject(node), node); err != nil {
 				return err
 			}
 		}
@@ -101,7 +98,7 @@ func (s *session) patchNode(ctx context.Context, node *corev1.Node, change nodeC
 		if err != nil {
 			return err
 		}
-		return s.client.Patch(ctx, node, client.RawPatch(types.MergePatchType, body), s.dry()...)
+		return w.client.Patch(ctx, node, client.RawPatch(types.MergePatchType, body))
 	})
 }
 
@@ -117,17 +114,17 @@ func metadataPatch(resourceVersion string, p record.Patch) ([]byte, error) {
 	return json.Marshal(map[string]any{"metadata": meta})
 }
 
-// progress redraws one line while many nodes are changed before a person's eyes.
-func (s *session) progress(done, total int) {
+// drawProgress redraws one line while many nodes are changed before a person's eyes.
+func drawProgress(out io.Writer, done, total int) {
 	const worth = 50
-	f, ok := s.err.(interface{ Fd() uintptr })
+	f, ok := out.(interface{ Fd() uintptr })
 	if !ok || total < worth || !term.IsTerminal(int(f.Fd())) {
 		return
 	}
 	const bar = 30
 	filled := bar * done / total
-	fmt.Fprintf(s.err, "\r[%-*s] %d/%d", bar, strings.Repeat("=", filled), done, total)
+	fmt.Fprintf(out, "\r[%-*s] %d/%d", bar, strings.Repeat("=", filled), done, total)
 	if done == total {
-		fmt.Fprintln(s.err)
+		fmt.Fprintln(out)
 	}
 }

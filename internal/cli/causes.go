@@ -1,9 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
-	"regexp"
+	"io"
 	"slices"
 	"strings"
 
@@ -71,46 +70,6 @@ func (c *cause) whoEnds() string {
 	}
 }
 
-func (s *session) clusterFlags() string {
-	flags := ""
-	if s.flags == nil { // a screen that another program shows
-		return flags
-	}
-	for _, f := range []struct {
-		name  string
-		value *string
-	}{
-		{"kubeconfig", s.flags.KubeConfig},
-		{"context", s.flags.Context},
-		{"cluster", s.flags.ClusterName},
-		{"server", s.flags.APIServer},
-		{"user", s.flags.AuthInfoName},
-	} {
-		value := ""
-		if f.value != nil {
-			value = *f.value
-		}
-		if f.name == "context" {
-			value = cmp.Or(value, s.context)
-		}
-		if value != "" {
-			flags += " --" + f.name + " " + quoted(value)
-		}
-	}
-	return flags
-}
-
-// harmless is what no shell takes for anything else than it is.
-var harmless = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
-
-// quoted is a value as it is typed in a shell.
-func quoted(value string) string {
-	if harmless.MatchString(value) {
-		return value
-	}
-	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
-}
-
 // folded breaks lines behind a number of columns, and never within a command: what is pasted has to be whole.
 func folded(paragraph string, columns int) []string {
 	var lines []string
@@ -134,18 +93,18 @@ func folded(paragraph string, columns int) []string {
 }
 
 // heed warns of what makes an answer less than it seems to be.
-func (s *session) heed(v *view, skyhook string) {
+func (v *view) heed(stderr io.Writer, skyhook string) {
 	for _, u := range v.unread {
-		fmt.Fprintln(s.err, "Warning: you may not read "+u)
+		fmt.Fprintln(stderr, "Warning: you may not read "+u)
 	}
-	s.caution(v)
+	v.caution(stderr)
 	for i := range v.Skyhooks {
 		if sk := &v.Skyhooks[i]; sk.Name == skyhook {
 			if unplanned := unplanned(sk); unplanned != "" {
-				fmt.Fprintln(s.err, "Warning: "+unplanned)
+				fmt.Fprintln(stderr, "Warning: "+unplanned)
 			}
 			for _, sentence := range admission.Steering(sk) {
-				fmt.Fprintf(s.err, "Warning: Skyhook %s: %s\n", sk.Name, sentence)
+				fmt.Fprintf(stderr, "Warning: Skyhook %s: %s\n", sk.Name, sentence)
 			}
 		}
 	}
@@ -155,7 +114,7 @@ func (s *session) heed(v *view, skyhook string) {
 var held = []string{v1alpha1.ReasonPaused, v1alpha1.ReasonDisabled, v1alpha1.ReasonAllStopped}
 
 // fine says that nothing waits.
-func (s *session) fine(v *view, f forecast.Forecast, skyhook, node string) string {
+func (e explainer) fine(v *view, f forecast.Forecast, skyhook, node string) string {
 	if node != "" && len(f.Skyhooks) == 0 {
 		return fmt.Sprintf("Node %s: there is no Skyhook.", node)
 	}
@@ -169,7 +128,7 @@ func (s *session) fine(v *view, f forecast.Forecast, skyhook, node string) strin
 	st := decided.Status
 	if st.Nodes.Total == 0 {
 		return fmt.Sprintf("Skyhook %s: spec.nodeSelectors matches no node, so there is nothing to do; compare it with %s",
-			skyhook, s.toCluster("kubectl get nodes --show-labels"))
+			skyhook, e.toCluster("kubectl get nodes --show-labels"))
 	}
 	if ready := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionReady); ready != nil && slices.Contains(held, ready.Reason) {
 		return fmt.Sprintf("Skyhook %s: %s; nothing waits and nothing fails.", skyhook, ready.Message)

@@ -17,18 +17,18 @@ import (
 )
 
 // conclude adds the command that ends a cause, where one command can.
-func (s *session) conclude(v *view, f forecast.Forecast, c *cause) {
+func (e explainer) conclude(v *view, f forecast.Forecast, c *cause) {
 	if len(c.Nodes) > 0 {
 		c.Command = forNodes(named(v.Skyhooks, c.Skyhook), c)
 	}
 	if c.Command == "" {
-		c.Command = s.forSkyhook(v, f, c)
+		c.Command = e.forSkyhook(v, f, c)
 	}
 	if c.Command != "" && !c.RunOnNode {
-		c.Command = s.toCluster(c.Command)
+		c.Command = e.toCluster(c.Command)
 	}
 	if c.first {
-		c.Do += s.addressed(fmt.Sprintf(" The command is for the first %d of %d nodes; after it, `kubectl skyhook why %s` has the "+
+		c.Do += e.addressed(fmt.Sprintf(" The command is for the first %d of %d nodes; after it, `kubectl skyhook why %s` has the "+
 			"one for those that are left.", text.MostNames, len(c.Nodes), c.Skyhook))
 	}
 }
@@ -78,7 +78,7 @@ func forNodes(sk *v1alpha1.Skyhook, c *cause) string {
 }
 
 // forSkyhook ends what is about a Skyhook, or about a pod.
-func (s *session) forSkyhook(v *view, f forecast.Forecast, c *cause) string {
+func (e explainer) forSkyhook(v *view, f forecast.Forecast, c *cause) string {
 	switch c.Reason {
 	case v1alpha1.ReasonPaused, v1alpha1.ReasonPausedWithPendingUninstall:
 		return without(c.Skyhook, v1alpha1.AnnotationPause)
@@ -100,7 +100,7 @@ func (s *session) forSkyhook(v *view, f forecast.Forecast, c *cause) string {
 	case v1alpha1.ReasonFailureThreshold, v1alpha1.ReasonRolloutStopped:
 		return "kubectl skyhook resume-rollout " + c.Skyhook
 	}
-	return s.forPod(v, c)
+	return e.forPod(v, c)
 }
 
 func named(all []v1alpha1.Skyhook, name string) *v1alpha1.Skyhook {
@@ -112,12 +112,12 @@ func without(skyhook, annotation string) string {
 }
 
 // forPod ends what keeps the pod of a stage from starting or from succeeding.
-func (s *session) forPod(v *view, c *cause) string {
+func (e explainer) forPod(v *view, c *cause) string {
 	if c.stage == "" && c.Reason != v1alpha1.ReasonPodCannotStart {
 		return ""
 	}
 	if sk := named(v.Skyhooks, c.Skyhook); sk != nil {
-		if command := s.create(sk.Spec.Packages[c.Package].Env, c.Message); command != "" {
+		if command := e.create(sk.Spec.Packages[c.Package].Env, c.Message); command != "" {
 			return command
 		}
 	}
@@ -137,15 +137,15 @@ func (s *session) forPod(v *view, c *cause) string {
 var notFound = regexp.MustCompile(`(configmap|secret) "([^"]+)" not found`)
 
 // create makes the object that a pod lacks. Its values are for a person to fill in.
-func (s *session) create(env []corev1.EnvVar, message string) string {
+func (e explainer) create(env []corev1.EnvVar, message string) string {
 	m := notFound.FindStringSubmatch(message)
 	if m == nil {
 		return ""
 	}
 	kind, name := m[1], m[2]
 	var literals []string
-	for _, e := range env {
-		if key := keyIn(e.ValueFrom, kind, name); key != "" {
+	for _, v := range env {
+		if key := keyIn(v.ValueFrom, kind, name); key != "" {
 			literals = append(literals, "--from-literal="+key+"=VALUE")
 		}
 	}
@@ -155,7 +155,7 @@ func (s *session) create(env []corev1.EnvVar, message string) string {
 	if kind == "secret" {
 		kind = "secret generic"
 	}
-	return fmt.Sprintf("kubectl create %s -n %s %s %s", kind, s.namespace, name, strings.Join(literals, " "))
+	return fmt.Sprintf("kubectl create %s -n %s %s %s", kind, e.namespace, name, strings.Join(literals, " "))
 }
 
 // keyIn is the key that a source of a variable takes from an object; empty if it takes none.

@@ -8,9 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
@@ -39,29 +36,12 @@ func (a *app) complete(
 
 func (a *app) completeSkyhooks(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.complete(c, typed, func(ctx context.Context, s *session) []string {
-		return s.namesOf(ctx, v1alpha1.GroupVersion.WithKind("SkyhookList").Kind)
+		return s.read.namesOf(ctx, v1alpha1.GroupVersion.WithKind("SkyhookList").Kind)
 	})
 }
 
 func (a *app) completeNodes(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.complete(c, typed, func(ctx context.Context, s *session) []string { return s.namesOf(ctx, "NodeList") })
-}
-
-// namesOf lists names without the rest of the objects.
-func (s *session) namesOf(ctx context.Context, kind string) []string {
-	list := metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
-	if kind == "SkyhookList" {
-		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
-	}
-	if s.client.List(ctx, &list, client.Limit(pageSize)) != nil {
-		return nil
-	}
-	var names []string
-	for i := range list.Items {
-		names = append(names, list.Items[i].Name)
-	}
-	return names
+	return a.complete(c, typed, func(ctx context.Context, s *session) []string { return s.read.namesOf(ctx, "NodeList") })
 }
 
 // completePackages offers the packages of the Skyhook that --skyhook names.
@@ -69,8 +49,12 @@ func (a *app) completePackages(c *cobra.Command, args []string, typed string) ([
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	return a.completePackagesOf(c, c.Flag("skyhook").Value.String(), typed)
+}
+
+func (a *app) completePackagesOf(c *cobra.Command, skyhook, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.complete(c, typed, func(ctx context.Context, s *session) []string {
-		found, err := s.skyhook(ctx, c.Flag("skyhook").Value.String())
+		found, err := s.read.skyhook(ctx, skyhook)
 		if err != nil {
 			return nil
 		}
@@ -86,13 +70,7 @@ func (a *app) completeSkyhookThenPackage(
 	case 0:
 		return a.completeSkyhooks(c, args, typed)
 	case 1:
-		return a.complete(c, typed, func(ctx context.Context, s *session) []string {
-			found, err := s.skyhook(ctx, args[0])
-			if err != nil {
-				return nil
-			}
-			return slices.Collect(maps.Keys(found.Spec.Packages))
-		})
+		return a.completePackagesOf(c, args[0], typed)
 	default:
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -54,27 +54,27 @@ type retained struct {
 }
 
 func (s *session) history(ctx context.Context, name string) error {
-	found, err := s.skyhook(ctx, name)
+	found, err := s.read.skyhook(ctx, name)
 	if err != nil {
 		return err
 	}
-	nodes, err := s.nodes(ctx)
+	nodes, err := s.read.nodes(ctx)
 	if err != nil {
 		return err
 	}
 	on := map[string]int{}
-	for _, o := range s.having(nodes, name) {
+	for _, o := range s.read.having(nodes, name) {
 		for _, e := range o.record.Packages {
 			if !e.Superseded {
 				on[e.Definition]++
 			}
 		}
 	}
-	list, err := s.retained(ctx, found)
+	list, err := s.read.retained(ctx, found)
 	if err != nil {
 		return err
 	}
-	past, err := s.past(ctx, found)
+	past, err := s.read.past(ctx, found)
 	if err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ func (s *session) history(ctx context.Context, name string) error {
 	past.Definitions = list
 	past.join()
 	r.value = past
-	if s.output == outputTable || s.output == outputWide {
-		if err := s.printPast(name, past); err != nil {
+	if s.tables() {
+		if err := s.printPast(name, past, s.now()); err != nil {
 			return err
 		}
 	}
@@ -110,12 +110,12 @@ func (s *session) history(ctx context.Context, name string) error {
 }
 
 // retained reads the definitions of a Skyhook, by package and generation.
-func (s *session) retained(ctx context.Context, sk *v1alpha1.Skyhook) ([]retained, error) {
+func (r *reader) retained(ctx context.Context, sk *v1alpha1.Skyhook) ([]retained, error) {
 	var revisions appsv1.ControllerRevisionList
 	of := client.MatchingLabels{v1alpha1.LabelName: sk.Name}
-	err := s.client.List(ctx, &revisions, client.InNamespace(s.namespace), of)
+	err := r.client.List(ctx, &revisions, client.InNamespace(r.namespace), of)
 	if err != nil {
-		return nil, fmt.Errorf("listing controller revisions in namespace %q: %w", s.namespace, err)
+		return nil, fmt.Errorf("listing controller revisions in namespace %q: %w", r.namespace, err)
 	}
 	list := []retained{}
 	for i := range revisions.Items {
@@ -125,7 +125,7 @@ func (s *session) retained(ctx context.Context, sk *v1alpha1.Skyhook) ([]retaine
 		}
 		d, name, err := workload.ReadRevision(rev)
 		if err != nil {
-			fmt.Fprintf(s.err, "Warning: %v\n", err)
+			fmt.Fprintf(r.err, "Warning: %v\n", err)
 			continue
 		}
 		_, inSpec := sk.Spec.Packages[d.Package]

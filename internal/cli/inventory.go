@@ -60,14 +60,14 @@ func (i *installed) state() string {
 }
 
 func (s *session) inventory(ctx context.Context, patterns []string) error {
-	matched, err := s.nodesNamed(ctx, patterns)
+	matched, err := s.read.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}
 	list := []installed{}
 	for i := range matched {
 		for _, name := range record.Skyhooks(matched[i].Annotations, nil) {
-			for _, o := range s.having(matched[i:i+1], name) {
+			for _, o := range s.read.having(matched[i:i+1], name) {
 				for _, e := range o.entries() {
 					list = append(list, inventoryOf(o.node.Name, name, e))
 				}
@@ -86,7 +86,7 @@ func (s *session) inventory(ctx context.Context, patterns []string) error {
 	}
 	now := s.now()
 	for _, i := range list {
-		row := []string{i.Node, i.Skyhook, i.Package, i.Version, string(i.Stage), i.state(), s.age(i.Since, now)}
+		row := []string{i.Node, i.Skyhook, i.Package, i.Version, string(i.Stage), i.state(), age(i.Since, now, s.output)}
 		if s.output != outputTable {
 			row = append(row, dash(i.Image), dash(i.Digest), dash(i.ConfigHash))
 		}
@@ -105,11 +105,11 @@ func (s *session) inventory(ctx context.Context, patterns []string) error {
 }
 
 // age is how long ago something was; in files the time itself.
-func (s *session) age(since metav1.Time, now time.Time) string {
+func age(since metav1.Time, now time.Time, output string) string {
 	switch {
 	case since.IsZero():
 		return "-"
-	case s.output == outputCSV:
+	case output == outputCSV:
 		return since.UTC().Format(time.RFC3339)
 	default:
 		return ago(now, since.Time)

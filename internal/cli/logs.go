@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -92,23 +93,23 @@ func (s *session) logs(ctx context.Context, o logs) error {
 	if o.stage != "" && !slices.Contains(stages, o.stage) {
 		return fmt.Errorf("invalid stage %q: must be one of %s", o.stage, strings.Join(stages, ", "))
 	}
+	files := &fileLogs{s.read, s.write, s.core, s.now}
 	if o.fromNode {
-		if err := s.knows(ctx, o); err != nil {
+		if err := s.read.knows(ctx, o); err != nil {
 			return err
 		}
-		return s.fromNode(ctx, o)
+		return files.fromNode(ctx, o)
 	}
-	var pods corev1.PodList
-	of := client.MatchingLabels{v1alpha1.LabelName: o.skyhook}
-	if err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), of); err != nil {
-		return fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
+	pods, err := s.read.podsLabelled(ctx, client.MatchingLabels{v1alpha1.LabelName: o.skyhook})
+	if err != nil {
+		return err
 	}
-	wanted, err := o.pods(pods.Items)
+	wanted, err := o.pods(pods)
 	if err != nil {
 		return err
 	}
 	if len(wanted) == 0 {
-		if err := s.knows(ctx, o); err != nil {
+		if err := s.read.knows(ctx, o); err != nil {
 			return err
 		}
 	}
@@ -116,38 +117,45 @@ func (s *session) logs(ctx context.Context, o logs) error {
 	case len(wanted) > 0:
 	case o.node != "" && !o.follow:
 		fmt.Fprintln(s.err, "The pod of this stage is gone; log files on the node do not tell stages, so all steps are printed.")
-		return s.fromNode(ctx, o)
-	case len(pods.Items) == 0:
+		return files.fromNode(ctx, o)
+	case len(pods) == 0:
 		return s.nothing(fmt.Sprintf("No pods found for skyhook %q in namespace %q; --from-node reads what ended stages printed", o.skyhook, s.namespace))
 	default:
 		return s.nothing("No pods matched the specified filters; --from-node reads what ended stages printed")
 	}
+	l := podLogs{s.core, s.out}
 	if o.follow {
-		return s.follow(ctx, wanted, o)
+		return l.follow(ctx, wanted, o)
 	}
-	s.printLogs(ctx, wanted, o)
+	l.printLogs(ctx, wanted, o)
 	return nil
 }
 
+// podLogs are what containers print.
+type podLogs struct {
+	core kubernetes.Interface
+	out  io.Writer
+}
+
 // printLogs prints what the containers of pods printed, one after the other.
-func (s *session) printLogs(ctx context.Context, wanted []logged, o logs) {
+func (l podLogs) printLogs(ctx context.Context, wanted []logged, o logs) {
 	for i, p := range wanted {
 		if i > 0 {
-			fmt.Fprintln(s.out, "---")
+			fmt.Fprintln(l.out, "---")
 		}
 		for _, c := range p.containers {
 			if len(p.containers) > 1 {
-				fmt.Fprintf(s.out, "=== Container: %s ===\n", c.Name)
+				fmt.Fprintf(l.out, "=== Container: %s ===\n", c.Name)
 			}
-			s.printLog(ctx, p.pod, c, o)
+			l.printLog(ctx, p.pod, c, o)
 		}
 	}
 }
 
 // knows refuses a Skyhook or a package of which the cluster knows nothing: neither is it there, nor has a node a record of
 // it.
-func (s *session) knows(ctx context.Context, o logs) error {
-	found, missing := s.skyhook(ctx, o.skyhook)
+func (r *reader) knows(ctx context.Context, o logs) error {
+	found, missing := r.skyhook(ctx, o.skyhook)
 	if missing == nil {
 		if _, ok := found.Spec.Packages[o.pkg]; ok || o.pkg == "" {
 			return nil
@@ -157,11 +165,11 @@ func (s *session) knows(ctx context.Context, o logs) error {
 	if apierrors.IsForbidden(missing) {
 		return nil
 	}
-	nodes, err := s.nodes(ctx)
+	nodes, err := r.nodes(ctx)
 	if err != nil {
 		return missing // whoever may not read nodes is told of the Skyhook at least
 	}
-	for _, n := range s.having(nodes, o.skyhook) {
+	for _, n := range r.having(nodes, o.skyhook) {
 		if o.pkg == "" || slices.ContainsFunc(n.entries(), func(e record.Entry) bool { return e.Name == o.pkg }) {
 			return nil
 		}
@@ -233,18 +241,18 @@ func stateOf(c corev1.ContainerStatus) string {
 	}
 }
 
-func (s *session) printLog(ctx context.Context, pod corev1.Pod, c corev1.ContainerStatus, o logs) {
-	fmt.Fprintf(s.out, "==> Pod: %s, Container: %s [%s], Node: %s <==\n", pod.Name, c.Name, stateOf(c), pod.Spec.NodeName)
-	err := s.copyLog(ctx, pod, c, o, func(r io.Reader) error { _, err := io.Copy(s.out, r); return err })
+func (l podLogs) printLog(ctx context.Context, pod corev1.Pod, c corev1.ContainerStatus, o logs) {
+	fmt.Fprintf(l.out, "==> Pod: %s, Container: %s [%s], Node: %s <==\n", pod.Name, c.Name, stateOf(c), pod.Spec.NodeName)
+	err := l.copyLog(ctx, pod, c, o, func(r io.Reader) error { _, err := io.Copy(l.out, r); return err })
 	switch w := c.State.Waiting; {
 	case err != nil && w != nil && c.LastTerminationState.Terminated == nil:
-		fmt.Fprintf(s.out, "(no logs available: %s - %s)\n", w.Reason, cmp.Or(w.Message, "Container has not started yet"))
+		fmt.Fprintf(l.out, "(no logs available: %s - %s)\n", w.Reason, cmp.Or(w.Message, "Container has not started yet"))
 	case err != nil:
-		fmt.Fprintf(s.out, "Error getting logs for %s: %v\n", c.Name, err)
+		fmt.Fprintf(l.out, "Error getting logs for %s: %v\n", c.Name, err)
 	}
 }
 
-func (s *session) copyLog(
+func (l podLogs) copyLog(
 	ctx context.Context, pod corev1.Pod, c corev1.ContainerStatus, o logs, use func(io.Reader) error,
 ) error {
 	options := corev1.PodLogOptions{Container: c.Name, Follow: o.follow}
@@ -253,7 +261,7 @@ func (s *session) copyLog(
 	if o.tail >= 0 {
 		options.TailLines = &o.tail
 	}
-	stream, err := s.core.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &options).Stream(ctx)
+	stream, err := l.core.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &options).Stream(ctx)
 	if err != nil {
 		return err
 	}
@@ -262,7 +270,7 @@ func (s *session) copyLog(
 }
 
 // follow prints all containers at the same time, each line with where it comes from.
-func (s *session) follow(ctx context.Context, pods []logged, o logs) error {
+func (l podLogs) follow(ctx context.Context, pods []logged, o logs) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	for _, p := range pods {
@@ -272,9 +280,9 @@ func (s *session) follow(ctx context.Context, pods []logged, o logs) error {
 				tell := func(line string) {
 					mu.Lock()
 					defer mu.Unlock()
-					fmt.Fprintln(s.out, prefix+line)
+					fmt.Fprintln(l.out, prefix+line)
 				}
-				err := s.copyLog(ctx, p.pod, c, o, func(r io.Reader) error { return eachLine(r, tell) })
+				err := l.copyLog(ctx, p.pod, c, o, func(r io.Reader) error { return eachLine(r, tell) })
 				if err != nil && ctx.Err() == nil {
 					tell(fmt.Sprintf("error getting logs: %v", err))
 				}

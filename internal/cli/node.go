@@ -72,11 +72,11 @@ type nodeSummary struct {
 }
 
 func (s *session) listNodes(ctx context.Context, skyhook string) error {
-	all, err := s.nodes(ctx)
+	all, err := s.read.nodes(ctx)
 	if err != nil {
 		return err
 	}
-	v, err := s.glance(ctx)
+	v, err := s.read.glance(ctx)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *session) listNodes(ctx context.Context, skyhook string) error {
 	if s.wide() {
 		r.columns = append(r.columns, "RESTARTS")
 	}
-	for _, o := range s.having(all, skyhook) {
+	for _, o := range s.read.having(all, skyhook) {
 		n := nodeSummary{NodeName: o.node.Name, Status: see.status(skyhook, &o.node), Restarts: o.restarts()}
 		n.PackagesComplete, n.PackagesTotal = o.progress()
 		list = append(list, n)
@@ -180,7 +180,7 @@ func (a *app) ignoreCommand(ignore bool) *cobra.Command {
 }
 
 func (s *session) ignore(ctx context.Context, patterns []string, ignore bool) error {
-	matched, err := s.nodesNamed(ctx, patterns)
+	matched, err := s.read.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (s *session) ignore(ctx context.Context, patterns []string, ignore bool) er
 	for _, n := range matched {
 		fmt.Fprintln(s.out, "  - "+n.Name)
 	}
-	if s.dryRun == dryRunClient {
+	if s.write.dryRun == dryRunClient {
 		fmt.Fprintln(s.out, "[dry-run] No changes applied")
 		return nil
 	}
@@ -207,8 +207,8 @@ func (s *session) ignore(ctx context.Context, patterns []string, ignore bool) er
 		fmt.Fprintf(s.out, "  %s: %s\n", n.Name, already)
 		return true
 	})
-	count, failed := s.patchNodes(ctx, todo, func(n *corev1.Node) (record.Patch, error) { return change(n), nil })
-	fmt.Fprintf(s.out, "Successfully %s %d node(s)%s\n", done, count, s.dryNote())
+	count, failed := s.write.patchNodes(ctx, "changing", todo, func(n *corev1.Node) (record.Patch, error) { return change(n), nil })
+	fmt.Fprintf(s.out, "Successfully %s %d node(s)%s\n", done, count, s.write.dryNote())
 	return failed
 }
 

@@ -2,16 +2,13 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/board"
@@ -59,26 +56,11 @@ type podHere struct {
 	Stage     v1alpha1.Stage `json:"stage,omitempty"`
 }
 
-// ownPods reads the package pods, of which some may have no record yet.
-func (s *session) ownPods(ctx context.Context, v *view) error {
-	var pods corev1.PodList
-	err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.HasLabels{v1alpha1.LabelName})
-	if apierrors.IsForbidden(err) {
-		fmt.Fprintln(s.err, "Warning: you may not read pods in namespace "+s.namespace)
-		err = nil
-	}
-	if err != nil {
-		return fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
-	}
-	v.Pods = pods.Items
-	return nil
-}
-
 // detail adds to the Skyhooks with a record on a node those that have only a permit or pods there, and to all of them
 // what else there is. A node that somebody asks for by name is told of if no Skyhook has anything there, but it is
 // cordoned.
-func (s *session) detail(n *corev1.Node, list []nodeStatus, v *view, see *sight, skyhook string, named bool) []nodeStatus {
-	cordons, interrupt := s.cordonsOf(n), record.ReadInterrupt(n.Annotations)
+func (e explainer) detail(n *corev1.Node, list []nodeStatus, v *view, see *sight, skyhook string, named bool) []nodeStatus {
+	cordons, interrupt := e.cordonsOf(n), record.ReadInterrupt(n.Annotations)
 	for i := range v.Skyhooks {
 		name := v.Skyhooks[i].Name
 		if skyhook != "" && name != skyhook ||
@@ -98,7 +80,7 @@ func (s *session) detail(n *corev1.Node, list []nodeStatus, v *view, see *sight,
 			Cordons: cordons, Interrupt: interrupt, Permit: v.permit(n.Name, st.SkyhookName), Pods: v.podsOf(n.Name, st.SkyhookName),
 		}
 		if st.Gone = !v.blind && st.SkyhookName != "" && gone(v.Skyhooks, st.SkyhookName); !st.Gone {
-			st.Waits = s.waitsOf(see, n, st.SkyhookName)
+			st.Waits = e.waitsOf(see, n, st.SkyhookName)
 		}
 	}
 	return list
@@ -106,27 +88,27 @@ func (s *session) detail(n *corev1.Node, list []nodeStatus, v *view, see *sight,
 
 // waitsOf are what the record of a Skyhook on a node says that it waits for, what failed there, and why it does not
 // progress, where neither tells.
-func (s *session) waitsOf(see *sight, n *corev1.Node, skyhook string) []cause {
+func (e explainer) waitsOf(see *sight, n *corev1.Node, skyhook string) []cause {
 	r, err := record.Read(skyhook, n.Annotations)
 	if err != nil {
 		return nil
 	}
 	var all []cause
 	if r.Wait != nil {
-		c := s.cause(skyhook, *r.Wait, n.Name)
+		c := e.cause(skyhook, *r.Wait, n.Name)
 		if strings.Contains(c.Do, "-n NAMESPACE") { // the record does not say which pod it is
-			c.Do = s.addressed(fmt.Sprintf("`kubectl skyhook why node %s` says what, and with which command.", n.Name))
+			c.Do = e.addressed(fmt.Sprintf("`kubectl skyhook why node %s` says what, and with which command.", n.Name))
 		}
 		all = append(all, c)
 	}
-	return s.because(see, skyhook, n, r.Wait, append(all, s.failures(see, skyhook, n, r)...))
+	return e.because(see, skyhook, n, r.Wait, append(all, e.failures(see, skyhook, n, r)...))
 }
 
 // failures are the stages that failed on a node, and that matter.
-func (s *session) failures(see *sight, skyhook string, n *corev1.Node, r record.Node) []cause {
+func (e explainer) failures(see *sight, skyhook string, n *corev1.Node, r record.Node) []cause {
 	var all []cause
-	for _, e := range see.failed(skyhook, n, r) {
-		all = append(all, s.failing(skyhook, n.Name, e))
+	for _, entry := range see.failed(skyhook, n, r) {
+		all = append(all, e.failing(skyhook, n.Name, entry))
 	}
 	return all
 }
@@ -168,7 +150,7 @@ func (v *view) podsOf(node, skyhook string) []podHere {
 }
 
 // cordonsOf are all owners of a node's cordon; none when it has no cordon.
-func (s *session) cordonsOf(n *corev1.Node) []cordon {
+func (e explainer) cordonsOf(n *corev1.Node) []cordon {
 	if !n.Spec.Unschedulable {
 		return nil
 	}
@@ -191,7 +173,7 @@ func (s *session) cordonsOf(n *corev1.Node) []cordon {
 		return all
 	}
 	other := cordon{Since: since, Why: "no Skyhook cordoned it, so no Skyhook uncordons it; " +
-		s.toCluster("kubectl uncordon "+n.Name) + " does"}
+		e.toCluster("kubectl uncordon "+n.Name) + " does"}
 	for _, f := range n.ManagedFields {
 		if f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.Raw, []byte(`"f:unschedulable"`)) {
 			other.Manager = f.Manager
@@ -211,7 +193,7 @@ func cordonedSince(n *corev1.Node) metav1.Time {
 }
 
 // detailLines tell what list has of one node: the node's first, then each Skyhook's.
-func (s *session) detailLines(list []nodeStatus) []string {
+func detailLines(list []nodeStatus, now time.Time, wide bool) []string {
 	var lines []string
 	if len(list) == 0 {
 		return nil
@@ -248,7 +230,7 @@ func (s *session) detailLines(list []nodeStatus) []string {
 	}
 	for i := range list {
 		for j := range list[i].Waits {
-			lines = append(lines, strings.TrimSuffix(list[i].Waits[j].lines(s.now(), s.wide()), "\n"))
+			lines = append(lines, strings.TrimSuffix(list[i].Waits[j].lines(now, wide), "\n"))
 		}
 	}
 	return lines

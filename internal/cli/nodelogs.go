@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/internal/text"
@@ -33,53 +34,67 @@ const (
 	logsMount = "/logs"
 )
 
+// fileLogs are the log files on nodes, which have what steps printed that ended.
+type fileLogs struct {
+	read  *reader
+	write *writer
+	core  kubernetes.Interface
+	now   func() time.Time
+}
+
 // fromNode prints what steps left in the log files of nodes, by a pod on each.
-func (s *session) fromNode(ctx context.Context, o logs) error {
+func (l *fileLogs) fromNode(ctx context.Context, o logs) error {
 	if o.follow {
 		return errors.New("log files on nodes are of stages that ended; leave --follow out")
 	}
 	if o.fromNode && o.previous {
 		return errors.New("log files on nodes have earlier runs, too; leave --previous out")
 	}
-	nodes, err := s.logNodes(ctx, o)
+	nodes, err := l.logNodes(ctx, o)
 	if err != nil {
 		return err
 	}
 	switch {
 	case len(nodes) == 0:
-		return s.nothing("No nodes matched the specified filters")
+		fmt.Fprintln(l.write.out, "No nodes matched the specified filters")
+		return nil
 	case len(nodes) > mostLogNodes:
 		return fmt.Errorf("reading logs from nodes creates a pod on each; %d match, but at most %d may, so name some with --node",
 			len(nodes), mostLogNodes)
 	}
 	v := &view{}
-	if err := s.settings(ctx, v); err != nil {
+	if err := l.read.settings(ctx, v); err != nil {
 		return err
 	}
 	ctx, stop := untilClosed(ctx)
 	defer stop()
-	errs := []error{s.sweepReaders(ctx)}
+	errs := []error{l.sweepReaders(ctx)}
 	for i := range nodes {
 		if ctx.Err() != nil {
 			break
 		}
 		pod := logReader(v.options.Workload, nodes[i].Name, o)
-		fmt.Fprintf(s.err, "Reading %s on node %s with a short-lived pod%s\n", pod.Spec.Volumes[0].HostPath.Path, nodes[i].Name, s.dryReads())
-		if s.dryRun == dryRunNone {
-			if len(nodes) > 1 {
-				fmt.Fprintf(s.out, "=== Node: %s ===\n", nodes[i].Name)
-			}
-			if err := s.readWith(ctx, pod, o.tail); err != nil {
-				errs = append(errs, fmt.Errorf("reading logs on node %s: %w", nodes[i].Name, err))
-			}
+		dry := ""
+		if l.write.dryRun != dryRunNone {
+			dry = ": not in a dry run"
+		}
+		fmt.Fprintf(l.write.err, "Reading %s on node %s with a short-lived pod%s\n", pod.Spec.Volumes[0].HostPath.Path, nodes[i].Name, dry)
+		if dry != "" {
+			continue
+		}
+		if len(nodes) > 1 {
+			fmt.Fprintf(l.write.out, "=== Node: %s ===\n", nodes[i].Name)
+		}
+		if err := l.readWith(ctx, pod, o.tail); err != nil {
+			errs = append(errs, fmt.Errorf("reading logs on node %s: %w", nodes[i].Name, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // logNodes are the nodes that are named, else those that have something of the Skyhook.
-func (s *session) logNodes(ctx context.Context, o logs) ([]corev1.Node, error) {
-	all, err := s.nodes(ctx)
+func (l *fileLogs) logNodes(ctx context.Context, o logs) ([]corev1.Node, error) {
+	all, err := l.read.nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +102,7 @@ func (s *session) logNodes(ctx context.Context, o logs) ([]corev1.Node, error) {
 		return matching(all, []string{o.node})
 	}
 	var nodes []corev1.Node
-	for _, n := range s.having(all, o.skyhook) {
+	for _, n := range l.read.having(all, o.skyhook) {
 		nodes = append(nodes, n.node)
 	}
 	return nodes, nil
@@ -104,26 +119,19 @@ func untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // sweepReaders deletes what programs left that were killed.
-func (s *session) sweepReaders(ctx context.Context) error {
+func (l *fileLogs) sweepReaders(ctx context.Context) error {
 	const forgotten = time.Hour // much longer than any of them is needed
-	var pods corev1.PodList
-	if err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), readerLabels); err != nil {
-		return fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
+	pods, err := l.read.podsLabelled(ctx, readerLabels)
+	if err != nil {
+		return err
 	}
-	old := slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
-		return p.DeletionTimestamp != nil || s.now().Sub(p.CreationTimestamp.Time) < forgotten
+	old := slices.DeleteFunc(pods, func(p corev1.Pod) bool {
+		return p.DeletionTimestamp != nil || l.now().Sub(p.CreationTimestamp.Time) < forgotten
 	})
-	if s.dryRun != dryRunNone {
+	if l.write.dryRun != dryRunNone {
 		return nil
 	}
-	return s.endPods(ctx, old)
-}
-
-func (s *session) dryReads() string {
-	if s.dryRun == dryRunNone {
-		return ""
-	}
-	return ": not in a dry run"
+	return l.write.endPods(ctx, old)
 }
 
 // readerLabels are those of pods that print log files.
@@ -170,34 +178,34 @@ func logReader(o workload.Options, node string, l logs) *corev1.Pod {
 }
 
 // readWith creates a pod, prints what it prints, and deletes it, also when the user has had enough.
-func (s *session) readWith(ctx context.Context, pod *corev1.Pod, tail int64) (err error) {
+func (l *fileLogs) readWith(ctx context.Context, pod *corev1.Pod, tail int64) (err error) {
 	// A request that is cancelled leaves open whether there is a pod, and under which name.
 	create, cancel := uncancelled(ctx)
 	defer cancel()
-	if err := s.client.Create(create, pod); err != nil {
+	if err := l.write.client.Create(create, pod); err != nil {
 		return fmt.Errorf("creating a pod in namespace %q: %w", pod.Namespace, err)
 	}
 	defer func() {
 		ctx, cancel := uncancelled(ctx)
 		defer cancel()
-		if gone := s.client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}); client.IgnoreNotFound(gone) != nil {
+		if gone := l.write.client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}); client.IgnoreNotFound(gone) != nil {
 			err = errors.Join(err, fmt.Errorf("deleting pod %s, which has to be done by hand: %w", pod.Name, gone))
 		}
 	}()
 	whole := tail < 0
-	if err := s.awaitReader(ctx, pod, whole); err != nil {
+	if err := l.awaitReader(ctx, pod, whole); err != nil {
 		return err
 	}
 	options := corev1.PodLogOptions{Follow: whole}
 	if !whole {
 		options.TailLines = &tail
 	}
-	stream, err := s.core.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &options).Stream(ctx)
+	stream, err := l.core.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &options).Stream(ctx)
 	if err != nil {
 		return err
 	}
 	defer stream.Close()
-	_, err = io.Copy(s.out, stream)
+	_, err = io.Copy(l.write.out, stream)
 	return err
 }
 
@@ -210,25 +218,25 @@ func uncancelled(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // awaitReader waits until the pod prints or, if that is not enough, until it has printed all.
-func (s *session) awaitReader(ctx context.Context, pod *corev1.Pod, started bool) error {
+func (l *fileLogs) awaitReader(ctx context.Context, pod *corev1.Pod, started bool) error {
 	const pause = 200 * time.Millisecond
 	err := wait.PollUntilContextTimeout(ctx, pause, readerPatience, true, func(ctx context.Context) (bool, error) {
-		if err := s.client.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
+		if err := l.read.client.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
 			return false, fmt.Errorf("getting pod %s: %w", pod.Name, err)
 		}
 		p := pod.Status.Phase
 		return started && p == corev1.PodRunning || p == corev1.PodSucceeded || p == corev1.PodFailed, nil
 	})
 	if ctx.Err() == nil && wait.Interrupted(err) {
-		return fmt.Errorf("pod %s did not start within %s%s", pod.Name, readerPatience, s.lastWarning(context.WithoutCancel(ctx), pod))
+		return fmt.Errorf("pod %s did not start within %s%s", pod.Name, readerPatience, l.lastWarning(context.WithoutCancel(ctx), pod))
 	}
 	return err
 }
 
 // lastWarning is what events say of a pod that does not start, such as that there is no such folder.
-func (s *session) lastWarning(ctx context.Context, pod *corev1.Pod) string {
+func (l *fileLogs) lastWarning(ctx context.Context, pod *corev1.Pod) string {
 	var events corev1.EventList
-	err := s.client.List(ctx, &events, client.InNamespace(pod.Namespace), client.MatchingFields{"involvedObject.uid": string(pod.UID)})
+	err := l.read.client.List(ctx, &events, client.InNamespace(pod.Namespace), client.MatchingFields{"involvedObject.uid": string(pod.UID)})
 	said := ""
 	for i := range events.Items {
 		if e := &events.Items[i]; err == nil && e.Type == corev1.EventTypeWarning {

@@ -2,62 +2,16 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
-
-// pageSize is how many objects one request lists.
-const pageSize = 500
-
-// skyhook reads one Skyhook.
-func (s *session) skyhook(ctx context.Context, name string) (*v1alpha1.Skyhook, error) {
-	var found v1alpha1.Skyhook
-	err := s.client.Get(ctx, client.ObjectKey{Name: name}, &found)
-	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("getting skyhook %q: %w; %s lists those that exist", name, err, s.toCluster("kubectl get skyhooks"))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("getting skyhook %q: %w", name, err)
-	}
-	return &found, nil
-}
-
-// nodes lists all nodes, sorted by name.
-func (s *session) nodes(ctx context.Context) ([]corev1.Node, error) {
-	var all []corev1.Node
-	page := corev1.NodeList{}
-	for {
-		err := s.client.List(ctx, &page, client.Limit(pageSize), client.Continue(page.Continue))
-		if err != nil {
-			return nil, fmt.Errorf("listing nodes: %w", err)
-		}
-		all = append(all, page.Items...)
-		if page.Continue == "" {
-			break
-		}
-	}
-	slices.SortFunc(all, func(a, b corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
-	return all, nil
-}
-
-// nodesNamed lists the nodes that any pattern names, sorted by name.
-func (s *session) nodesNamed(ctx context.Context, patterns []string) ([]corev1.Node, error) {
-	all, err := s.nodes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return matching(all, patterns)
-}
 
 // matching returns the nodes that any pattern names. A pattern with a character that means something to regular
 // expressions is one, anchored at both ends; any other is a name. No pattern means every node.
@@ -99,18 +53,18 @@ type onNode struct {
 
 // having returns the nodes with package states of a Skyhook. One whose states cannot be read is left out, with a
 // warning.
-func (s *session) having(nodes []corev1.Node, skyhook string) []onNode {
+func (r *reader) having(nodes []corev1.Node, skyhook string) []onNode {
 	var found []onNode
 	for _, n := range nodes {
 		if _, ok := n.Annotations[v1alpha1.AnnotationNodeStatePrefix+skyhook]; !ok {
 			continue
 		}
-		r, err := record.Read(skyhook, n.Annotations)
+		known, err := record.Read(skyhook, n.Annotations)
 		if err != nil {
-			fmt.Fprintf(s.err, "Warning: node %s is left out: %v\n", n.Name, err)
+			fmt.Fprintf(r.err, "Warning: node %s is left out: %v\n", n.Name, err)
 		}
 		if err == nil {
-			found = append(found, onNode{node: n, skyhook: skyhook, record: r})
+			found = append(found, onNode{node: n, skyhook: skyhook, record: known})
 		}
 	}
 	return found

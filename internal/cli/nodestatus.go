@@ -51,24 +51,24 @@ type nodeStatus struct {
 }
 
 func (s *session) nodeStatus(ctx context.Context, patterns []string, skyhook string) error {
-	matched, err := s.nodesNamed(ctx, patterns)
+	matched, err := s.read.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}
-	table := s.output == outputTable || s.output == outputWide
-	v, err := s.glance(ctx)
+	table := s.tables()
+	v, err := s.read.glance(ctx)
 	if err != nil {
 		return err
 	}
 	if detailed := !table && s.output != outputName || len(matched) == 1; detailed {
-		if err := s.ownPods(ctx, v); err != nil {
+		if err := s.read.ownPods(ctx, v); err != nil {
 			return err
 		}
 	}
 	see, list := sightOf(v.options, &v.Snapshot), []nodeStatus{}
 	for i := range matched {
-		here := s.statusesOn(see, &matched[i], skyhook)
-		list = append(list, s.detail(&matched[i], here, v, see, skyhook, len(patterns) > 0)...)
+		here := s.read.statusesOn(see, &matched[i], skyhook)
+		list = append(list, s.explain.detail(&matched[i], here, v, see, skyhook, len(patterns) > 0)...)
 	}
 	r := result{
 		value: list, columns: []string{"NODE", "SKYHOOK", "STATUS", "PACKAGES"},
@@ -82,26 +82,26 @@ func (s *session) nodeStatus(ctx context.Context, patterns []string, skyhook str
 	}
 	for _, n := range list {
 		if !n.bare {
-			r.rows, r.names = append(r.rows, s.statusRows(n)...), append(r.names, "node/"+n.NodeName)
+			r.rows, r.names = append(r.rows, statusRows(n, s.wide())...), append(r.names, "node/"+n.NodeName)
 		}
 	}
 	if err := s.print(r); err != nil || len(matched) != 1 || !table {
 		return err
 	}
-	if lines := s.detailLines(list); len(lines) > 0 {
+	if lines := detailLines(list, s.now(), s.wide()); len(lines) > 0 {
 		fmt.Fprintf(s.out, "\n%s\n", packagefile.PrintableLines(strings.Join(lines, "\n")))
 	}
 	return nil
 }
 
 // statusesOn are what Skyhooks have on a node: all of them, or the one that is named.
-func (s *session) statusesOn(see *sight, n *corev1.Node, skyhook string) []nodeStatus {
+func (r *reader) statusesOn(see *sight, n *corev1.Node, skyhook string) []nodeStatus {
 	var list []nodeStatus
 	for _, name := range record.Skyhooks(n.Annotations, nil) {
 		if skyhook != "" && name != skyhook {
 			continue
 		}
-		for _, o := range s.having([]corev1.Node{*n}, name) {
+		for _, o := range r.having([]corev1.Node{*n}, name) {
 			list = append(list, statusOf(see, &o))
 		}
 	}
@@ -123,8 +123,8 @@ func statusOf(see *sight, o *onNode) nodeStatus {
 }
 
 // statusRows are one row for the node, or one for each of its packages in the wide table.
-func (s *session) statusRows(n nodeStatus) [][]string {
-	if !s.wide() {
+func statusRows(n nodeStatus, wide bool) [][]string {
+	if !wide {
 		return [][]string{{
 			n.NodeName, n.SkyhookName, shown(n.Status), fmt.Sprintf("%d/%d", n.PackagesComplete, n.PackagesTotal),
 		}}

@@ -30,24 +30,24 @@ func (v *view) notSelecting(node string) []string {
 }
 
 // unselected is that no Skyhook selects a node: none of those that there are.
-func (s *session) unselected(node string, skyhooks []string) cause {
+func (e explainer) unselected(node string, skyhooks []string) cause {
 	return cause{Nodes: []string{node}, Cause: board.Cause{
 		Reason: notSelected, EndedBy: "administrator",
 		Message: "no Skyhook selects the node; those that exist: " + text.First(skyhooks, fewNodes),
-		Do: s.addressed(fmt.Sprintf("If one should, compare `kubectl get node %s --show-labels` with spec.nodeSelectors in "+
+		Do: e.addressed(fmt.Sprintf("If one should, compare `kubectl get node %s --show-labels` with spec.nodeSelectors in "+
 			"`kubectl get skyhooks -o yaml`.", node)),
 	}}
 }
 
 // printNotSelecting tells, behind what is the matter on a node, of Skyhooks that have nothing to do with it.
-func (s *session) printNotSelecting(v *view, node string) {
+func (p printer) printNotSelecting(v *view, node string) {
 	others := v.notSelecting(node)
 	if len(others) == 0 || len(others) == len(v.Skyhooks) {
 		return
 	}
 	names := text.First(others, fewNodes)
-	if s.wide() {
+	if p.wide() {
 		names = strings.Join(others, ", ")
 	}
-	fmt.Fprintf(s.out, "Not selected by %s: %s\n", text.Count(len(others), "Skyhook"), names)
+	fmt.Fprintf(p.out, "Not selected by %s: %s\n", text.Count(len(others), "Skyhook"), names)
 }

@@ -13,6 +13,12 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
+// printer is where a command prints, and in which form.
+type printer struct {
+	out    io.Writer
+	output string
+}
+
 // result is what a command found, in every form in which it can be printed.
 type result struct {
 	// value is what json and yaml print; never nil.
@@ -29,10 +35,10 @@ type result struct {
 }
 
 // print writes a result as --output asks.
-func (s *session) print(r result) error {
-	switch s.output {
+func (p printer) print(r result) error {
+	switch p.output {
 	case outputJSON:
-		e := json.NewEncoder(s.out)
+		e := json.NewEncoder(p.out)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
 		return e.Encode(r.value)
@@ -41,25 +47,31 @@ func (s *session) print(r result) error {
 		if err != nil {
 			return fmt.Errorf("print as YAML: %w", err)
 		}
-		_, err = s.out.Write(text)
+		_, err = p.out.Write(text)
 		return err
 	case outputName:
 		for _, name := range r.names {
-			fmt.Fprintln(s.out, name)
+			fmt.Fprintln(p.out, name)
 		}
 		return nil
 	}
 	for _, line := range r.header {
-		fmt.Fprintln(s.out, line)
+		fmt.Fprintln(p.out, line)
 	}
 	if len(r.header) > 0 {
-		fmt.Fprintln(s.out)
+		fmt.Fprintln(p.out)
 	}
 	if len(r.rows) == 0 {
-		fmt.Fprintln(s.out, r.empty)
+		fmt.Fprintln(p.out, r.empty)
 		return nil
 	}
-	return printTable(s.out, r.columns, r.rows)
+	return printTable(p.out, r.columns, r.rows)
+}
+
+// nothing is the answer where there is nothing to do.
+func (p printer) nothing(sentence string) error {
+	fmt.Fprintln(p.out, sentence)
+	return nil
 }
 
 func printTable(out io.Writer, columns []string, rows [][]string) error {
@@ -107,4 +119,7 @@ func markdown(row []string) []string {
 	return out
 }
 
-func (s *session) wide() bool { return s.output == outputWide }
+func (p printer) wide() bool { return p.output == outputWide }
+
+// tables reports whether people read what is printed.
+func (p printer) tables() bool { return p.output == outputTable || p.wide() }

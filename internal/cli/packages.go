@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -50,11 +51,11 @@ type packageOnNode struct {
 }
 
 func (s *session) packageStatus(ctx context.Context, skyhook, name string, patterns []string) error {
-	found, err := s.skyhook(ctx, skyhook)
+	found, err := s.read.skyhook(ctx, skyhook)
 	if err != nil {
 		return err
 	}
-	matched, err := s.nodesNamed(ctx, patterns)
+	matched, err := s.read.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (s *session) packageStatus(ctx context.Context, skyhook, name string, patte
 	if s.wide() {
 		r.columns = append(r.columns, "RESTARTS", "IMAGE")
 	}
-	for _, o := range s.having(matched, skyhook) {
+	for _, o := range s.read.having(matched, skyhook) {
 		for _, e := range o.entries() {
 			if e.Name != name {
 				continue
@@ -143,7 +144,7 @@ func (a *app) rerunCommand() *cobra.Command {
 }
 
 func (s *session) rerun(ctx context.Context, name string, o rerun) error {
-	found, err := s.skyhook(ctx, o.skyhook)
+	found, err := s.read.skyhook(ctx, o.skyhook)
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func (s *session) rerun(ctx context.Context, name string, o rerun) error {
 	if !ok {
 		return fmt.Errorf("package %q not found in skyhook %q; it has %s", name, o.skyhook, packageList(found))
 	}
-	matched, err := s.nodesNamed(ctx, o.nodes)
+	matched, err := s.read.nodesNamed(ctx, o.nodes)
 	if err != nil {
 		return err
 	}
@@ -162,29 +163,29 @@ func (s *session) rerun(ctx context.Context, name string, o rerun) error {
 	if strings.HasSuffix(o.stage, string(v1alpha1.StageInterrupt)) && !interrupts(pkg) {
 		return fmt.Errorf("package %q has no interrupt to run again; use --stage config, or leave --stage out", name)
 	}
-	having := slices.DeleteFunc(s.having(matched, o.skyhook), func(n onNode) bool {
+	having := slices.DeleteFunc(s.read.having(matched, o.skyhook), func(n onNode) bool {
 		_, has := n.record.Packages[key]
 		return !has
 	})
 	if len(having) == 0 {
 		return s.nothing(fmt.Sprintf("Package %q (version %s) has no state on matched nodes", name, pkg.Version))
 	}
-	s.announceRerun(o, name, pkg.Version, having)
+	announceRerun(s.out, o, name, pkg.Version, having)
 	question := "The package runs again from the beginning."
 	if o.stage != "" {
 		question = fmt.Sprintf("The package runs again from the '%s' stage.", o.stage)
 	}
-	if !s.confirmed(o.yes, question) {
+	if !s.write.confirmed(o.yes, question) {
 		return nil
 	}
 	nodes := make([]corev1.Node, len(having))
 	for i := range having {
 		nodes[i] = having[i].node
 	}
-	done, failed := s.patchEach(ctx, "updating", nodes, func(n *corev1.Node) (record.Patch, error) {
+	done, failed := s.write.patchNodes(ctx, "updating", nodes, func(n *corev1.Node) (record.Patch, error) {
 		return rerunChange(found, n, key, v1alpha1.Stage(o.stage))
 	})
-	fmt.Fprintf(s.out, "Successfully reset package %q on %d node(s)%s\n", name, done, s.dryNote())
+	fmt.Fprintf(s.out, "Successfully reset package %q on %d node(s)%s\n", name, done, s.write.dryNote())
 	return failed
 }
 
@@ -192,15 +193,15 @@ func interrupts(pkg v1alpha1.Package) bool {
 	return pkg.Interrupt != nil || len(pkg.ConfigInterrupts) > 0
 }
 
-func (s *session) announceRerun(o rerun, name, version string, nodes []onNode) {
-	fmt.Fprintf(s.out, "Package: %s (version %s)\nSkyhook: %s\n", name, version, o.skyhook)
+func announceRerun(out io.Writer, o rerun, name, version string, nodes []onNode) {
+	fmt.Fprintf(out, "Package: %s (version %s)\nSkyhook: %s\n", name, version, o.skyhook)
 	if o.stage != "" {
-		fmt.Fprintf(s.out, "Re-run from stage: %s\n", o.stage)
+		fmt.Fprintf(out, "Re-run from stage: %s\n", o.stage)
 	}
-	fmt.Fprintf(s.out, "Nodes to reset (%d):\n", len(nodes))
+	fmt.Fprintf(out, "Nodes to reset (%d):\n", len(nodes))
 	for i := range nodes {
 		e := nodes[i].record.Packages[record.Key(name, version)]
-		fmt.Fprintf(s.out, "  - %s (current state: %s, stage: %s)\n", nodes[i].node.Name, e.State, e.Stage)
+		fmt.Fprintf(out, "  - %s (current state: %s, stage: %s)\n", nodes[i].node.Name, e.State, e.Stage)
 	}
 }
 

@@ -54,59 +54,59 @@ func (p *past) join() {
 }
 
 // past reads the rollouts and stage times of a Skyhook. An operator of an earlier version keeps none.
-func (s *session) past(ctx context.Context, sk *v1alpha1.Skyhook) (past, error) {
+func (r *reader) past(ctx context.Context, sk *v1alpha1.Skyhook) (past, error) {
 	p := past{Rollouts: []pastRollout{}, Stages: history.Stages{}}
 	var cm corev1.ConfigMap
-	key := client.ObjectKey{Namespace: s.namespace, Name: workload.HistoryName(sk.Name)}
-	if err := s.client.Get(ctx, key, &cm); apierrors.IsForbidden(err) {
-		fmt.Fprintf(s.err, "Warning: rollouts are not shown: %v\n", err)
+	key := client.ObjectKey{Namespace: r.namespace, Name: workload.HistoryName(sk.Name)}
+	if err := r.client.Get(ctx, key, &cm); apierrors.IsForbidden(err) {
+		fmt.Fprintf(r.err, "Warning: rollouts are not shown: %v\n", err)
 	} else if client.IgnoreNotFound(err) != nil {
-		return p, fmt.Errorf("getting configmap %s in namespace %q: %w", key.Name, s.namespace, err)
+		return p, fmt.Errorf("getting configmap %s in namespace %q: %w", key.Name, r.namespace, err)
 	}
 	if !metav1.IsControlledBy(&cm, sk) { // there is none, or it is another's
 		return p, nil
 	}
 	rollouts, err := history.ReadRollouts(cm.Data)
 	if err != nil {
-		fmt.Fprintf(s.err, "Warning: ConfigMap %s: %v\n", cm.Name, err)
+		fmt.Fprintf(r.err, "Warning: ConfigMap %s: %v\n", cm.Name, err)
 	}
 	stages, err := history.ReadStages(cm.Data)
 	if err != nil {
-		fmt.Fprintf(s.err, "Warning: ConfigMap %s: %v\n", cm.Name, err)
+		fmt.Fprintf(r.err, "Warning: ConfigMap %s: %v\n", cm.Name, err)
 	}
-	for _, r := range rollouts {
-		p.Rollouts = append(p.Rollouts, pastRollout{Rollout: r})
+	for _, one := range rollouts {
+		p.Rollouts = append(p.Rollouts, pastRollout{Rollout: one})
 	}
 	p.Stages = append(p.Stages, stages...)
 	return p, nil
 }
 
 // printPast prints the tables of rollouts and, in wide output, of stages.
-func (s *session) printPast(name string, p past) error {
-	fmt.Fprintf(s.out, "Skyhook: %s\n\n", name)
-	if len(p.Rollouts) == 0 {
-		fmt.Fprintln(s.out, "No rollouts are recorded")
-	} else if err := printTable(s.out,
-		[]string{"GENERATION", "WHO", "STARTED", "TOOK", "NODES", "FAILURES", "STATUS", "CHANGED"}, s.rolloutRows(p.Rollouts)); err != nil {
+func (p printer) printPast(name string, kept past, now time.Time) error {
+	fmt.Fprintf(p.out, "Skyhook: %s\n\n", name)
+	if len(kept.Rollouts) == 0 {
+		fmt.Fprintln(p.out, "No rollouts are recorded")
+	} else if err := printTable(p.out,
+		[]string{"GENERATION", "WHO", "STARTED", "TOOK", "NODES", "FAILURES", "STATUS", "CHANGED"}, rolloutRows(kept.Rollouts, now)); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.out)
-	if !s.wide() || len(p.Stages) == 0 {
+	fmt.Fprintln(p.out)
+	if !p.wide() || len(kept.Stages) == 0 {
 		return nil
 	}
 	var rows [][]string
-	for _, st := range p.Stages {
+	for _, st := range kept.Stages {
 		rows = append(rows, []string{
 			st.Package, st.Version, string(st.Stage), cmp.Or(string(st.Interrupt), "-"), strconv.Itoa(st.Count),
 			duration.HumanDuration(st.P50.Duration), duration.HumanDuration(st.P95.Duration),
 		})
 	}
-	err := printTable(s.out, []string{"PACKAGE", "VERSION", "STAGE", "INTERRUPT", "RUNS", "P50", "P95"}, rows)
-	fmt.Fprintln(s.out)
+	err := printTable(p.out, []string{"PACKAGE", "VERSION", "STAGE", "INTERRUPT", "RUNS", "P50", "P95"}, rows)
+	fmt.Fprintln(p.out)
 	return err
 }
 
-func (s *session) rolloutRows(list []pastRollout) [][]string {
+func rolloutRows(list []pastRollout, now time.Time) [][]string {
 	var rows [][]string
 	for _, r := range list {
 		end, status := r.Ended.Time, "complete"
@@ -114,7 +114,7 @@ func (s *session) rolloutRows(list []pastRollout) [][]string {
 		case r.SupersededBy > 0:
 			status = fmt.Sprintf("superseded by %d", r.SupersededBy)
 		case r.Ended.IsZero():
-			end, status = s.now(), "in progress"
+			end, status = now, "in progress"
 		}
 		rows = append(rows, []string{
 			strconv.FormatInt(r.Generation, 10), cmp.Or(r.Author, "-"), r.Started.UTC().Format(time.RFC3339),

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -85,12 +86,12 @@ type foreseenSkyhook struct {
 }
 
 func (s *session) plan(ctx context.Context, name string, files []string) error {
-	v, err := s.look(ctx)
+	v, err := s.read.look(ctx, "")
 	if err != nil {
 		return err
 	}
 	if name != "" {
-		if err := s.exists(v, name, ""); err != nil {
+		if err := s.explain.exists(v, name, ""); err != nil {
 			return err
 		}
 	}
@@ -102,19 +103,20 @@ func (s *session) plan(ctx context.Context, name string, files []string) error {
 	if err != nil {
 		return err
 	}
+	apply := dryApply{s.read.client, s.core, s.warned}
 	for _, m := range manifests {
-		if err := s.put(ctx, v, m, &answer, about); err != nil {
+		if err := apply.put(ctx, v, m, &answer, about); err != nil {
 			return err
 		}
 	}
 	answer.Warnings = append(answer.Warnings, v.untolerated(about)...)
-	s.caution(v)
+	v.caution(s.err)
 	now := s.now()
 	f, err := forecast.Run(v.Snapshot, v.ahead(now, farAhead))
 	if err != nil {
 		return err
 	}
-	s.tell(&answer, v, f, about)
+	s.explain.tell(&answer, v, f, about)
 	if err := s.showPlan(answer, now); err != nil {
 		return err
 	}
@@ -125,19 +127,19 @@ func (s *session) plan(ctx context.Context, name string, files []string) error {
 	return nil
 }
 
-func (s *session) showPlan(answer foreseen, now time.Time) error {
-	if s.output == outputTable || s.output == outputWide || s.output == outputMarkdown {
-		return s.printPlan(answer, now)
+func (p printer) showPlan(answer foreseen, now time.Time) error {
+	if p.tables() || p.output == outputMarkdown {
+		return p.printPlan(answer, now)
 	}
 	r := result{value: answer}
 	for _, n := range answer.Nodes {
 		r.names = append(r.names, "node/"+n.Node)
 	}
-	return s.print(r)
+	return p.print(r)
 }
 
 // tell keeps of a forecast what concerns the Skyhooks that were asked for.
-func (s *session) tell(answer *foreseen, v *view, f forecast.Forecast, about map[string]bool) {
+func (e explainer) tell(answer *foreseen, v *view, f forecast.Forecast, about map[string]bool) {
 	end := f.Start
 	for _, n := range f.Nodes {
 		if about[n.Skyhook] && len(n.Steps) > 0 {
@@ -161,22 +163,29 @@ func (s *session) tell(answer *foreseen, v *view, f forecast.Forecast, about map
 		}
 		answer.Skyhooks = append(answer.Skyhooks, foreseenSkyhook{sk.Name, sk.Status.Status, sk.Status.CompleteNodes})
 		if sk.Status.Status != v1alpha1.StatusComplete {
-			answer.Blocked = append(answer.Blocked, s.causesOf(after, sk, f.Cluster, "")...)
+			answer.Blocked = append(answer.Blocked, e.causesOf(after, sk, f.Cluster, "")...)
 		}
 	}
 	answer.Blocked = distinct(answer.Blocked)
 }
 
+// dryApply asks the API server what it would store.
+type dryApply struct {
+	client client.Client
+	core   kubernetes.Interface
+	warned *warnings
+}
+
 // put makes an object part of the copy of the cluster, as the API server would store it.
-func (s *session) put(ctx context.Context, v *view, m manifest, answer *foreseen, about map[string]bool) error {
+func (d dryApply) put(ctx context.Context, v *view, m manifest, answer *foreseen, about map[string]bool) error {
 	var stored client.Object
 	var err error
-	said := s.warned.during(func() { stored, err = s.admitted(ctx, v, m, answer) })
+	said := d.warned.during(func() { stored, err = d.admitted(ctx, v, m, answer) })
 	switch status := apierrors.APIStatus(nil); {
 	case errors.Is(err, errMayNot):
 		answer.Unread = append(answer.Unread, fmt.Sprintf("what admission says of %s, because you may not change it; "+
 			"only its schema is checked", m))
-		if stored, err = s.unasked(v, m); err == nil {
+		if stored, err = unasked(v, m); err == nil {
 			break
 		}
 		fallthrough
@@ -255,7 +264,7 @@ func (v *view) untolerated(about map[string]bool) []string {
 // admitted asks the API server what it would store: its defaults, and what admission says. It gets the manifest as it is
 // written, so that a value which is the zero of its type counts. The whole spec is replaced, as kubectl apply does with
 // what only it has written; annotations and labels are added.
-func (s *session) admitted(ctx context.Context, v *view, m manifest, answer *foreseen) (client.Object, error) {
+func (d dryApply) admitted(ctx context.Context, v *view, m manifest, answer *foreseen) (client.Object, error) {
 	have, out := &unstructured.Unstructured{}, m.written.DeepCopy()
 	have.SetGroupVersionKind(out.GroupVersionKind())
 	policy, _, _ := unstructured.NestedString(out.Object, policyPath...) // another type is for the API server to refuse
@@ -264,12 +273,12 @@ func (s *session) admitted(ctx context.Context, v *view, m manifest, answer *for
 		answer.Unread = append(answer.Unread, fmt.Sprintf("what admission says of %s together with DeploymentPolicy %s, "+
 			"because that does not exist yet; it was asked about the rest", m, policy))
 	}
-	err := s.client.Get(ctx, client.ObjectKeyFromObject(out), have)
+	err := d.client.Get(ctx, client.ObjectKeyFromObject(out), have)
 	verb := "create"
 	switch {
 	case apierrors.IsNotFound(err):
 		out.SetResourceVersion("")
-		err = s.client.Create(ctx, out, client.DryRunAll)
+		err = d.client.Create(ctx, out, client.DryRunAll)
 	case err != nil:
 		return nil, err
 	default:
@@ -279,9 +288,9 @@ func (s *session) admitted(ctx context.Context, v *view, m manifest, answer *for
 		out.SetOwnerReferences(have.GetOwnerReferences())
 		out.SetAnnotations(joined(have.GetAnnotations(), out.GetAnnotations()))
 		out.SetLabels(joined(have.GetLabels(), out.GetLabels()))
-		err = s.client.Update(ctx, out, client.DryRunAll)
+		err = d.client.Update(ctx, out, client.DryRunAll)
 	}
-	if apierrors.IsForbidden(err) && !s.may(ctx, verb, m) {
+	if apierrors.IsForbidden(err) && !d.may(ctx, verb, m) {
 		return nil, errMayNot
 	}
 	if err != nil {
@@ -301,19 +310,19 @@ var policyPath = []string{"spec", "deploymentPolicy"}
 
 // may reports whether the user has the right to a verb. Webhooks and policies refuse with the same status as a missing
 // right. Who cannot be told apart is believed to be one of them.
-func (s *session) may(ctx context.Context, verb string, m manifest) bool {
+func (d dryApply) may(ctx context.Context, verb string, m manifest) bool {
 	asked := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
 			Resource: m.resource(), Name: m.object.GetName(),
 		},
 	}}
-	got, err := s.core.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, asked, metav1.CreateOptions{})
+	got, err := d.core.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, asked, metav1.CreateOptions{})
 	return err != nil || got.Status.Allowed
 }
 
 // unasked is what would be stored as far as the schema of the API tells: what is there, with another spec.
-func (s *session) unasked(v *view, m manifest) (client.Object, error) {
+func unasked(v *view, m manifest) (client.Object, error) {
 	if err := cluster.Complete(m.object); err != nil {
 		return nil, err
 	}

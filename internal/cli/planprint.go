@@ -86,33 +86,33 @@ func fieldsThatDiffer(a, b any) []string {
 	return out
 }
 
-func (s *session) printPlan(p foreseen, start time.Time) error {
+func (p printer) printPlan(answer foreseen, start time.Time) error {
 	section := func(title string, lines []string) {
 		if len(lines) == 0 {
 			return
 		}
-		if s.output == outputMarkdown {
-			fmt.Fprintf(s.out, "### %s\n\n", title)
+		if p.output == outputMarkdown {
+			fmt.Fprintf(p.out, "### %s\n\n", title)
 		} else {
-			fmt.Fprintln(s.out, title+":")
+			fmt.Fprintln(p.out, title+":")
 		}
 		for _, line := range lines {
-			fmt.Fprintln(s.out, "- "+packagefile.PrintableLines(line))
+			fmt.Fprintln(p.out, "- "+packagefile.PrintableLines(line))
 		}
-		fmt.Fprintln(s.out)
+		fmt.Fprintln(p.out)
 	}
-	section("Refused by the API server", p.Refused)
-	section("Warnings", p.Warnings)
-	section("You may not read", p.Unread)
-	section("Changes", p.Changes)
-	section("In the end", ends(p))
-	section("Estimated times", estimateLines(p.Estimates))
-	if err := s.printNodes(p.Nodes, start); err != nil {
+	section("Refused by the API server", answer.Refused)
+	section("Warnings", answer.Warnings)
+	section("You may not read", answer.Unread)
+	section("Changes", answer.Changes)
+	section("In the end", ends(answer))
+	section("Estimated times", estimateLines(answer.Estimates))
+	if err := p.printNodes(answer.Nodes, start); err != nil {
 		return err
 	}
 	var blocked []string
-	for i := range p.Blocked {
-		blocked = append(blocked, strings.TrimSpace(p.Blocked[i].lines(start, s.wide())))
+	for i := range answer.Blocked {
+		blocked = append(blocked, strings.TrimSpace(answer.Blocked[i].lines(start, p.wide())))
 	}
 	section("Not complete in the end, because", blocked)
 	return nil
@@ -137,28 +137,28 @@ func ends(p foreseen) []string {
 		disturbed, text.Count(evicted, "pod"), duration.HumanDuration(p.Duration.Duration)))
 }
 
-func (s *session) printNodes(nodes []forecast.Node, start time.Time) error {
+func (p printer) printNodes(nodes []forecast.Node, start time.Time) error {
 	if len(nodes) == 0 {
 		return nil
 	}
 	columns := []string{"ORDER", "NODE", "SKYHOOK", "BATCH", "STARTS", "TAKES", "STAGES", "EVICTED"}
 	var rows [][]string
 	for i := range nodes {
-		rows = append(rows, planRow(&nodes[i], start, s.wide()))
+		rows = append(rows, planRow(&nodes[i], start, p.wide()))
 	}
-	if s.output != outputMarkdown {
-		if err := printTable(s.out, columns, rows); err != nil {
+	if p.output != outputMarkdown {
+		if err := printTable(p.out, columns, rows); err != nil {
 			return err
 		}
-		fmt.Fprintln(s.out)
+		fmt.Fprintln(p.out)
 		return nil
 	}
 	heading := strings.ToLower(strings.Join(columns, " | "))
-	fmt.Fprintf(s.out, "| %s |\n|%s\n", heading, strings.Repeat("---|", len(columns)))
+	fmt.Fprintf(p.out, "| %s |\n|%s\n", heading, strings.Repeat("---|", len(columns)))
 	for _, row := range rows {
-		fmt.Fprintf(s.out, "| %s |\n", strings.Join(markdown(row), " | "))
+		fmt.Fprintf(p.out, "| %s |\n", strings.Join(markdown(row), " | "))
 	}
-	fmt.Fprintln(s.out)
+	fmt.Fprintln(p.out)
 	return nil
 }
 

@@ -36,18 +36,14 @@ func (a *app) policyShowCommand() *cobra.Command {
 		Example:           "  kubectl skyhook deployment-policy show gpu-init\n  kubectl skyhook dp show gpu-init -o json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.connect(c)
-			if err != nil {
-				return err
-			}
-			return s.showPolicy(c.Context(), args[0])
-		},
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.showPolicy(ctx, args[0])
+		}),
 	}
 }
 
 func (s *session) showPolicy(ctx context.Context, name string) error {
-	found, err := s.skyhook(ctx, name)
+	found, err := s.read.skyhook(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -55,7 +51,7 @@ func (s *session) showPolicy(ctx context.Context, name string) error {
 	if compartments == nil {
 		compartments = map[string]v1alpha1.CompartmentStatus{}
 	}
-	policy, applied, err := s.applied(ctx, found.Spec.DeploymentPolicy)
+	policy, applied, err := s.read.applied(ctx, found.Spec.DeploymentPolicy)
 	if err != nil {
 		return err
 	}
@@ -75,19 +71,19 @@ func (s *session) showPolicy(ctx context.Context, name string) error {
 		r.columns = append(r.columns, "STRATEGY", "NEXT-BATCH", "FAILED-NODES")
 	}
 	for _, c := range slices.Sorted(maps.Keys(compartments)) {
-		r.rows = append(r.rows, s.compartmentRow(c, compartments[c]))
+		r.rows = append(r.rows, compartmentRow(c, compartments[c], s.wide()))
 	}
 	return s.print(r)
 }
 
 // applied is the name of a policy and what it applies to. The latter is empty where that cannot be read, or where the
 // operator does not write it.
-func (s *session) applied(ctx context.Context, name string) (string, v1alpha1.DeploymentPolicyStatus, error) {
+func (r *reader) applied(ctx context.Context, name string) (string, v1alpha1.DeploymentPolicyStatus, error) {
 	if name == "" {
 		return "none", v1alpha1.DeploymentPolicyStatus{}, nil
 	}
 	var policy v1alpha1.DeploymentPolicy
-	err := s.client.Get(ctx, client.ObjectKey{Name: name}, &policy)
+	err := r.client.Get(ctx, client.ObjectKey{Name: name}, &policy)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return "", policy.Status, fmt.Errorf("getting deployment policy %q: %w", name, err)
 	}
@@ -106,7 +102,7 @@ func appliedLines(applied v1alpha1.DeploymentPolicyStatus) []string {
 	return lines
 }
 
-func (s *session) compartmentRow(name string, c v1alpha1.CompartmentStatus) []string {
+func compartmentRow(name string, c v1alpha1.CompartmentStatus, wide bool) []string {
 	b := v1alpha1.BatchState{}
 	if c.BatchState != nil {
 		b = *c.BatchState
@@ -115,7 +111,7 @@ func (s *session) compartmentRow(name string, c v1alpha1.CompartmentStatus) []st
 		namedCompartments(name), strconv.Itoa(c.Matched), strconv.Itoa(c.Completed), strconv.Itoa(c.InProgress), strconv.Itoa(c.Ceiling),
 		strconv.Itoa(b.CurrentBatch), strconv.Itoa(b.ConsecutiveFailures), strconv.FormatBool(b.ShouldStop),
 	}
-	if s.wide() {
+	if wide {
 		row = append(row, dash(c.Strategy), strconv.Itoa(c.NextBatchSize), strconv.Itoa(b.FailedNodes))
 	}
 	return row
@@ -129,20 +125,16 @@ func (a *app) policyResetCommand() *cobra.Command {
 		Example:           "  kubectl skyhook deployment-policy reset gpu-init",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.connect(c)
-			if err != nil {
-				return err
-			}
-			return s.resetPolicy(c.Context(), args[0], yes)
-		},
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.resetPolicy(ctx, args[0], yes)
+		}),
 	}
 	confirmFlag(c, &yes)
 	return c
 }
 
 func (s *session) resetPolicy(ctx context.Context, name string, yes bool) error {
-	found, err := s.skyhook(ctx, name)
+	found, err := s.read.skyhook(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -163,16 +155,16 @@ func (s *session) resetPolicy(ctx context.Context, name string, yes bool) error 
 	for _, line := range lines {
 		fmt.Fprintln(s.out, line)
 	}
-	if s.dryRun == dryRunClient {
+	if s.write.dryRun == dryRunClient {
 		fmt.Fprintln(s.out,
 			"Each becomes: CurrentBatch 1, ConsecutiveFailures 0, CompletedNodes 0, FailedNodes 0, ShouldStop false")
 	}
-	if !s.confirmed(yes, "The rollout begins with its first batch again.") {
+	if !s.write.confirmed(yes, "The rollout begins with its first batch again.") {
 		return nil
 	}
-	if err := s.resetBatches(ctx, name); err != nil {
+	if err := s.write.resetBatches(ctx, name); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Successfully reset batch state for Skyhook %q%s\n", name, s.dryNote())
+	fmt.Fprintf(s.out, "Successfully reset batch state for Skyhook %q%s\n", name, s.write.dryNote())
 	return nil
 }

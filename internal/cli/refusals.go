@@ -17,15 +17,15 @@ var refused = []string{
 
 // refusals are the causes that the operator told for one of these reasons, of a Skyhook and on its nodes, or on the one
 // that is named.
-func (s *session) refusals(v *view, sk *v1alpha1.Skyhook, only string) []cause {
+func (e explainer) refusals(v *view, sk *v1alpha1.Skyhook, only string) []cause {
 	var all []cause
 	if only == "" {
-		all = slices.DeleteFunc(s.conditions(sk, sk), func(c cause) bool { return !slices.Contains(refused, c.Reason) })
+		all = slices.DeleteFunc(e.conditions(sk, sk), func(c cause) bool { return !slices.Contains(refused, c.Reason) })
 	}
-	return append(all, grouped(s.refusedOn(sk, v.Nodes, only))...)
+	return append(all, grouped(e.refusedOn(sk, v.Nodes, only))...)
 }
 
-func (s *session) refusedOn(sk *v1alpha1.Skyhook, nodes []corev1.Node, only string) []cause {
+func (e explainer) refusedOn(sk *v1alpha1.Skyhook, nodes []corev1.Node, only string) []cause {
 	var here []cause
 	for i := range nodes {
 		n := &nodes[i]
@@ -34,7 +34,7 @@ func (s *session) refusedOn(sk *v1alpha1.Skyhook, nodes []corev1.Node, only stri
 		}
 		r, _ := record.Read(sk.Name, n.Annotations) // a wait stands beside what cannot be read
 		if r.Wait != nil && slices.Contains(refused, r.Wait.Reason) {
-			here = append(here, s.cause(sk.Name, *r.Wait, n.Name))
+			here = append(here, e.cause(sk.Name, *r.Wait, n.Name))
 		}
 	}
 	return here

@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -75,8 +74,7 @@ func remember(t *testing.T, n *corev1.Node, r record.Node) {
 // answer is what "kubectl skyhook why demo" prints.
 func answer(t *testing.T, v *view) string {
 	t.Helper()
-	a := &app{flags: genericclioptions.NewConfigFlags(true), now: func() time.Time { return later }, output: outputTable}
-	s := &session{app: a, namespace: "skyhook"}
+	e := explainer{target{namespace: "skyhook"}}
 	var err error
 	v.options, err = settings.FromEnvironment(func(key string) (string, bool) { return "skyhook", key == "NAMESPACE" }, "1.2.3")
 	if err != nil {
@@ -87,13 +85,13 @@ func answer(t *testing.T, v *view) string {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	causes := s.causes(v, f, "demo", "")
+	causes := e.causes(v, f, "demo", "")
 	for i := range causes {
-		s.conclude(v, f, &causes[i])
+		e.conclude(v, f, &causes[i])
 		fmt.Fprint(&out, causes[i].lines(later, false))
 	}
 	if len(causes) == 0 {
-		return s.fine(v, f, "demo", "")
+		return e.fine(v, f, "demo", "")
 	}
 	return out.String()
 }
@@ -182,10 +180,10 @@ func TestLogsOfASlowAPIServer(t *testing.T) {
 					return io.EOF
 				},
 			})
-			s := &session{app: &app{now: time.Now}, client: slow, namespace: "skyhook", out: io.Discard, err: io.Discard}
+			l := &fileLogs{read: &reader{client: slow}, write: &writer{client: slow}}
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "skyhook-logs-", Namespace: "skyhook"}}
 			began := time.Now()
-			if err := s.readWith(ctx, pod, 1); err == nil {
+			if err := l.readWith(ctx, pod, 1); err == nil {
 				t.Error("it has no log")
 			}
 			took := time.Since(began)

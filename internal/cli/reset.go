@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/util/retry"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
-	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
@@ -27,13 +24,9 @@ func (a *app) resetCommand() *cobra.Command {
 		Example:           "  kubectl skyhook reset gpu-init\n  kubectl skyhook reset gpu-init --skip-batch-reset --yes",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.connect(c)
-			if err != nil {
-				return err
-			}
-			return s.reset(c.Context(), args[0], nil, !skip, yes)
-		},
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.reset(ctx, args[0], nil, !skip, yes)
+		}),
 	}
 	confirmFlag(c, &yes)
 	c.Flags().BoolVar(&skip, "skip-batch-reset", false, "leave the batches of the deployment policy as they are")
@@ -43,7 +36,7 @@ func (a *app) resetCommand() *cobra.Command {
 // reset removes the records of a Skyhook from the nodes that the patterns name, and begins with its first
 // batch again.
 func (s *session) reset(ctx context.Context, name string, patterns []string, batches, yes bool) error {
-	matched, err := s.nodesNamed(ctx, patterns)
+	matched, err := s.read.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}
@@ -61,23 +54,23 @@ func (s *session) reset(ctx context.Context, name string, patterns []string, bat
 		fmt.Fprintf(s.out, "No nodes have state for Skyhook %q\n", name)
 		return s.resetOnlyBatches(ctx, name, batches, yes)
 	}
-	s.announceReset(name, found, batches)
-	if !s.confirmed(yes, "The packages are applied again on these nodes.") {
+	announceReset(s.out, name, found, batches)
+	if !s.write.confirmed(yes, "The packages are applied again on these nodes.") {
 		return nil
 	}
 	nodes := make([]corev1.Node, len(found))
 	for i := range found {
 		nodes[i] = found[i].node
 	}
-	done, failed := s.patchEach(ctx, "resetting", nodes, func(n *corev1.Node) (record.Patch, error) {
+	done, failed := s.write.patchNodes(ctx, "resetting", nodes, func(n *corev1.Node) (record.Patch, error) {
 		return record.Reset(name, n.Annotations, n.Labels), nil
 	})
-	fmt.Fprintf(s.out, "Successfully reset %d node(s) for Skyhook %q%s\n", done, name, s.dryNote())
+	fmt.Fprintf(s.out, "Successfully reset %d node(s) for Skyhook %q%s\n", done, name, s.write.dryNote())
 	if batches && ctx.Err() == nil {
-		if err := s.resetBatches(ctx, name); err != nil {
-			return errors.Join(failed, s.unlessGone(name, err))
+		if err := s.write.resetBatches(ctx, name); err != nil {
+			return errors.Join(failed, s.read.unlessGone(name, err))
 		}
-		fmt.Fprintf(s.out, "Batch state reset for Skyhook %q%s\n", name, s.dryNote())
+		fmt.Fprintf(s.out, "Batch state reset for Skyhook %q%s\n", name, s.write.dryNote())
 	}
 	return failed
 }
@@ -87,70 +80,30 @@ func (s *session) resetOnlyBatches(ctx context.Context, name string, batches, ye
 	if !batches {
 		return nil
 	}
-	found, err := s.skyhook(ctx, name)
+	found, err := s.read.skyhook(ctx, name)
 	if err != nil {
-		return s.unlessGone(name, err)
+		return s.read.unlessGone(name, err)
 	}
-	if len(found.Status.CompartmentStatuses) == 0 || !s.confirmed(yes, "The rollout begins with its first batch again.") {
+	if len(found.Status.CompartmentStatuses) == 0 || !s.write.confirmed(yes, "The rollout begins with its first batch again.") {
 		return nil
 	}
-	if err := s.resetBatches(ctx, name); err != nil {
+	if err := s.write.resetBatches(ctx, name); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Batch state reset for Skyhook %q%s\n", name, s.dryNote())
+	fmt.Fprintf(s.out, "Batch state reset for Skyhook %q%s\n", name, s.write.dryNote())
 	return nil
 }
 
-// unlessGone is the error of a read, but for a Skyhook that does not exist: nodes may remember one that is gone.
-func (s *session) unlessGone(name string, err error) error {
-	if !apierrors.IsNotFound(err) {
-		return err
-	}
-	fmt.Fprintf(s.err, "Warning: there is no Skyhook %q; %s lists those that exist\n", name, s.toCluster("kubectl get skyhooks"))
-	return nil
-}
-
-func (s *session) nothing(sentence string) error {
-	fmt.Fprintln(s.out, sentence)
-	return nil
-}
-
-func (s *session) announceReset(name string, found []onNode, batches bool) {
-	fmt.Fprintf(s.out, "Skyhook: %s\nNodes to reset (%d):\n", name, len(found))
+func announceReset(out io.Writer, name string, found []onNode, batches bool) {
+	fmt.Fprintf(out, "Skyhook: %s\nNodes to reset (%d):\n", name, len(found))
 	for i := range found {
 		note := ""
 		if f := record.ReadInterrupt(found[i].node.Annotations); f.OwnedBy(name) {
 			note = fmt.Sprintf("; its %s is in flight and will run again", f.Type)
 		}
-		fmt.Fprintf(s.out, "  - %s (%s%s)\n", found[i].node.Name, text.Count(len(found[i].record.Packages), "package"), note)
+		fmt.Fprintf(out, "  - %s (%s%s)\n", found[i].node.Name, text.Count(len(found[i].record.Packages), "package"), note)
 	}
 	if batches {
-		fmt.Fprintln(s.out, "Batch state will be reset, too; --skip-batch-reset preserves it.")
+		fmt.Fprintln(out, "Batch state will be reset, too; --skip-batch-reset preserves it.")
 	}
-}
-
-// resetBatches makes a rollout begin with its first batch and its first place again.
-func (s *session) resetBatches(ctx context.Context, name string) error {
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		found, err := s.skyhook(ctx, name)
-		if err != nil {
-			return err
-		}
-		before := found.DeepCopy()
-		found.Status = rollout.Restart(found.Status)
-		whole := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		return s.client.Status().Patch(ctx, found, whole, s.dryStatus()...)
-	})
-	if err != nil {
-		return fmt.Errorf("resetting the batch state of skyhook %q: %w", name, err)
-	}
-	return nil
-}
-
-// dryStatus is dry for a status.
-func (s *session) dryStatus() []client.SubResourcePatchOption {
-	if s.dryRun == dryRunServer {
-		return []client.SubResourcePatchOption{client.DryRunAll}
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -49,11 +50,11 @@ func (a *app) completeRevisions(c *cobra.Command, args []string, typed string) (
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return a.complete(c, typed, func(ctx context.Context, s *session) []string {
-		found, err := s.skyhook(ctx, args[0])
+		found, err := s.read.skyhook(ctx, args[0])
 		if err != nil {
 			return nil
 		}
-		list, _ := s.retained(ctx, found)
+		list, _ := s.read.retained(ctx, found)
 		var names []string
 		for _, d := range list {
 			if !d.Current {
@@ -65,11 +66,11 @@ func (a *app) completeRevisions(c *cobra.Command, args []string, typed string) (
 }
 
 func (s *session) rollback(ctx context.Context, name string, to []string, yes bool) error {
-	found, err := s.skyhook(ctx, name)
+	found, err := s.read.skyhook(ctx, name)
 	if err != nil {
 		return err
 	}
-	list, err := s.retained(ctx, found)
+	list, err := s.read.retained(ctx, found)
 	if err != nil {
 		return err
 	}
@@ -87,14 +88,14 @@ func (s *session) rollback(ctx context.Context, name string, to []string, yes bo
 	}
 	// What the API server would store says what follows, also that it refuses it.
 	stored, change := after.DeepCopy(), client.MergeFrom(found)
-	if err := s.client.Patch(ctx, stored, change, client.DryRunAll); err != nil {
+	if err := s.read.client.Patch(ctx, stored, change, client.DryRunAll); err != nil {
 		return fmt.Errorf("the API server refuses that: %w", err)
 	}
 	if err := s.foretell(ctx, found, stored); err != nil {
 		return err
 	}
-	s.tellLimits(found, list, chosen)
-	if !s.confirmed(yes, fmt.Sprintf("This will change the spec of Skyhook %q.", name)) {
+	tellLimits(s.out, found, list, chosen)
+	if !s.write.confirmed(yes, fmt.Sprintf("This will change the spec of Skyhook %q.", name)) {
 		return nil
 	}
 	body, err := change.Data(after)
@@ -105,11 +106,11 @@ func (s *session) rollback(ctx context.Context, name string, to []string, yes bo
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return err
 	}
-	if err := s.changeSkyhook(ctx, found, func(*v1alpha1.Skyhook) map[string]any { return fields }); err != nil {
+	if err := s.write.changeSkyhook(ctx, found, func(*v1alpha1.Skyhook) map[string]any { return fields }); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "Skyhook %q goes back to %s%s; %s shows how far it is\n",
-		name, choices(chosen), s.dryNote(), s.toCluster("kubectl skyhook status "+name))
+		name, choices(chosen), s.write.dryNote(), s.toCluster("kubectl skyhook status "+name))
 	return nil
 }
 
@@ -212,7 +213,7 @@ func (d *retained) isOf(s *v1alpha1.Skyhook) bool {
 }
 
 // tellLimits says what going back does not undo.
-func (s *session) tellLimits(found *v1alpha1.Skyhook, list, chosen []retained) {
+func tellLimits(out io.Writer, found *v1alpha1.Skyhook, list, chosen []retained) {
 	for _, d := range chosen {
 		now, inSpec := found.Spec.Packages[d.Package]
 		if !inSpec || !version.Older(d.Version, now.Version) {
@@ -220,7 +221,7 @@ func (s *session) tellLimits(found *v1alpha1.Skyhook, list, chosen []retained) {
 		}
 		undoes := slices.ContainsFunc(list, func(c retained) bool { return c.Package == d.Package && c.Current && c.uninstallable })
 		if !undoes {
-			fmt.Fprintf(s.out, "Package %s cannot be uninstalled: what %s left on hosts stays there, and %s is applied over it.\n",
+			fmt.Fprintf(out, "Package %s cannot be uninstalled: what %s left on hosts stays there, and %s is applied over it.\n",
 				d.Package, now.Version, d.Version)
 		}
 	}

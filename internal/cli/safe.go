@@ -42,7 +42,7 @@ type activity struct {
 }
 
 func (s *session) safe(ctx context.Context, name string) error {
-	a, err := s.activity(ctx, name)
+	a, err := s.read.activity(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -62,12 +62,12 @@ func (s *session) safe(ctx context.Context, name string) error {
 	return nil
 }
 
-func (s *session) activity(ctx context.Context, name string) (activity, error) {
+func (r *reader) activity(ctx context.Context, name string) (activity, error) {
 	a := activity{Node: name, Running: []string{}}
 	node := corev1.Node{}
-	if err := s.client.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
+	if err := r.client.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
 		if apierrors.IsNotFound(err) {
-			err = fmt.Errorf("%w; %s lists those that exist", err, s.toCluster("kubectl get nodes"))
+			err = fmt.Errorf("%w; %s lists those that exist", err, r.toCluster("kubectl get nodes"))
 		}
 		return a, fmt.Errorf("getting node %q: %w", name, err)
 	}
@@ -75,20 +75,20 @@ func (s *session) activity(ctx context.Context, name string) (activity, error) {
 		a.Running = append(a.Running, fmt.Sprintf("the %s of Skyhook %s has been in flight since %s",
 			f.Type, f.Skyhook, f.Since.UTC().Format(time.RFC3339)))
 	}
-	var skyhooks v1alpha1.SkyhookList
-	if err := s.client.List(ctx, &skyhooks); err != nil {
-		return a, fmt.Errorf("listing skyhooks: %w", err)
+	skyhooks, err := r.skyhooks(ctx)
+	if err != nil {
+		return a, err
 	}
 	for _, skyhook := range record.Skyhooks(node.Annotations, nil) {
-		if gone(skyhooks.Items, skyhook) {
+		if gone(skyhooks, skyhook) {
 			continue // what the node remembers of it, nobody continues
 		}
-		r, err := record.Read(skyhook, node.Annotations)
+		known, err := record.Read(skyhook, node.Annotations)
 		if err != nil {
 			a.Running = append(a.Running, fmt.Sprintf("nobody knows what Skyhook %s does there: %v", skyhook, err))
 			continue
 		}
-		o := onNode{record: r}
+		o := onNode{record: known}
 		for _, e := range o.entries() {
 			if e.Active() {
 				a.Running = append(a.Running, fmt.Sprintf("Skyhook %s: %s of %s %s is %s",
@@ -96,7 +96,7 @@ func (s *session) activity(ctx context.Context, name string) (activity, error) {
 			}
 		}
 	}
-	pods, err := s.podsOn(ctx, name)
+	pods, err := r.podsOn(ctx, name)
 	if err != nil {
 		return a, err
 	}
@@ -106,7 +106,7 @@ func (s *session) activity(ctx context.Context, name string) (activity, error) {
 			a.Running = append(a.Running, fmt.Sprintf("pod %s/%s runs", p.Namespace, p.Name))
 		}
 	}
-	a.Running = append(a.Running, permitsOn(skyhooks.Items, name)...)
+	a.Running = append(a.Running, permitsOn(skyhooks, name)...)
 	a.Safe = len(a.Running) == 0
 	return a, nil
 }
@@ -114,21 +114,6 @@ func (s *session) activity(ctx context.Context, name string) (activity, error) {
 // gone reports whether a Skyhook that nodes remember exists no more.
 func gone(skyhooks []v1alpha1.Skyhook, name string) bool {
 	return !slices.ContainsFunc(skyhooks, func(s v1alpha1.Skyhook) bool { return s.Name == name })
-}
-
-// podsOn are the package pods on a node, wherever an operator has its namespace, or in --namespace if no more may be read.
-func (s *session) podsOn(ctx context.Context, node string) ([]corev1.Pod, error) {
-	pods := corev1.PodList{}
-	of := []client.ListOption{client.HasLabels{v1alpha1.LabelName}, client.MatchingFields{"spec.nodeName": node}}
-	err := s.client.List(ctx, &pods, of...)
-	if apierrors.IsForbidden(err) {
-		fmt.Fprintf(s.err, "Warning: you may not read pods outside of namespace %s; an operator elsewhere is not seen\n", s.namespace)
-		err = s.client.List(ctx, &pods, append(of, client.InNamespace(s.namespace))...)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("listing pods on node %q: %w", node, err)
-	}
-	return pods.Items, nil
 }
 
 // permitsOn are the Skyhooks that may start something on the node.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -42,67 +43,63 @@ type view struct {
 	interrupted <-chan struct{}
 }
 
-// look reads the cluster.
-func (s *session) look(ctx context.Context) (*view, error) { return s.lookAt(ctx, "") }
-
-// lookAt reads what the operator goes by on one node, or on all without a name.
-func (s *session) lookAt(ctx context.Context, node string) (*view, error) {
-	nodes, err := s.nodes(ctx)
+// look reads what the operator goes by on one node, or on all without a name.
+func (r *reader) look(ctx context.Context, node string) (*view, error) {
+	nodes, err := r.nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return s.around(ctx, nodes, node)
+	return r.around(ctx, nodes, node)
 }
 
-// around is lookAt for who knows the nodes.
-func (s *session) around(ctx context.Context, nodes []corev1.Node, node string) (*view, error) {
+// around is look for who knows the nodes.
+func (r *reader) around(ctx context.Context, nodes []corev1.Node, node string) (*view, error) {
 	v := &view{added: map[string]bool{}, interrupted: ctx.Done()}
 	v.Nodes = nodes
-	var skyhooks v1alpha1.SkyhookList
-	if err := s.client.List(ctx, &skyhooks); err != nil {
-		return nil, fmt.Errorf("listing skyhooks: %w", err)
+	var err error
+	if v.Skyhooks, err = r.skyhooks(ctx); err != nil {
+		return nil, err
 	}
-	v.Skyhooks = skyhooks.Items
-	if err := s.beside(ctx, v); err != nil {
+	if err := r.beside(ctx, v); err != nil {
 		return nil, err
 	}
 	var budgets policyv1.PodDisruptionBudgetList
-	if err := s.client.List(ctx, &budgets); err != nil {
+	if err := r.client.List(ctx, &budgets); err != nil {
 		if err := v.tolerate(err, "PodDisruptionBudgets; drains may take longer than shown"); err != nil {
 			return nil, err
 		}
 	}
 	v.Budgets = budgets.Items
-	if err := s.pods(ctx, v, node); err != nil {
+	if err := r.pods(ctx, v, node); err != nil {
 		return nil, err
 	}
-	s.leader(ctx, v)
+	r.leader(ctx, v)
 	return v, nil
 }
 
 // glance reads only what tells how nodes stand, beside them. Who may not read Skyhooks learns what the records say.
-func (s *session) glance(ctx context.Context) (*view, error) {
+func (r *reader) glance(ctx context.Context) (*view, error) {
 	v := &view{}
 	var skyhooks v1alpha1.SkyhookList
-	err := s.client.List(ctx, &skyhooks)
+	err := r.client.List(ctx, &skyhooks)
 	if v.blind = err != nil; v.blind {
 		if err := v.tolerate(err, "Skyhooks; what nodes show is what the operator wrote last"); err != nil {
 			return nil, err
 		}
 	}
 	v.Skyhooks = skyhooks.Items
-	if err := s.beside(ctx, v, client.MatchingFields{"metadata.name": v1alpha1.StopConfigMap}); err != nil {
+	if err := r.beside(ctx, v, client.MatchingFields{"metadata.name": v1alpha1.StopConfigMap}); err != nil {
 		return nil, err
 	}
 	for _, what := range v.unread {
-		fmt.Fprintln(s.err, "Warning: you may not read "+what)
+		fmt.Fprintln(r.err, "Warning: you may not read "+what)
 	}
 	return v, nil
 }
 
 // beside reads what Skyhooks depend on, but for nodes and pods. maps says which ConfigMaps; all without.
-func (s *session) beside(ctx context.Context, v *view, maps ...client.ListOption) error {
-	in := client.InNamespace(s.namespace)
+func (r *reader) beside(ctx context.Context, v *view, maps ...client.ListOption) error {
+	in := client.InNamespace(r.namespace)
 	ours := client.HasLabels{v1alpha1.LabelName}
 	var (
 		policies  v1alpha1.DeploymentPolicyList
@@ -115,20 +112,20 @@ func (s *session) beside(ctx context.Context, v *view, maps ...client.ListOption
 		options []client.ListOption
 	}{
 		{"DeploymentPolicies; Skyhooks that name one are shown as if it were missing", &policies, nil},
-		{"ConfigMaps in namespace " + s.namespace, &configs, append(maps, in)},
+		{"ConfigMaps in namespace " + r.namespace, &configs, append(maps, in)},
 		{
-			"ControllerRevisions in namespace " + s.namespace + "; uninstalls may look blocked", &revisions,
+			"ControllerRevisions in namespace " + r.namespace + "; uninstalls may look blocked", &revisions,
 			[]client.ListOption{in, ours},
 		},
 	} {
-		if err := s.client.List(ctx, l.list, l.options...); err != nil {
+		if err := r.client.List(ctx, l.list, l.options...); err != nil {
 			if err := v.tolerate(err, l.what); err != nil {
 				return err
 			}
 		}
 	}
 	v.Policies, v.ConfigMaps, v.Revisions = policies.Items, configs.Items, revisions.Items
-	return s.settings(ctx, v)
+	return r.settings(ctx, v)
 }
 
 // tolerate notes what may not be read; any other error is returned.
@@ -143,31 +140,31 @@ func (v *view) tolerate(err error, what string) error {
 
 // pods lists pods, page by page: those of all namespaces, or of the operator's alone if no more may be read. If a node is
 // named, the pods of workloads on others are left out: there are many, and they say nothing of it.
-func (s *session) pods(ctx context.Context, v *view, node string) error {
+func (r *reader) pods(ctx context.Context, v *view, node string) error {
 	var err error
 	if node == "" {
-		err = s.podsIn(ctx, v)
-	} else if err = s.podsIn(ctx, v, client.MatchingFields{"spec.nodeName": node}); err == nil {
-		v.Pods = slices.DeleteFunc(v.Pods, func(p corev1.Pod) bool { return p.Namespace == s.namespace })
-		err = s.podsIn(ctx, v, client.InNamespace(s.namespace))
+		err = r.podsIn(ctx, v)
+	} else if err = r.podsIn(ctx, v, client.MatchingFields{"spec.nodeName": node}); err == nil {
+		v.Pods = slices.DeleteFunc(v.Pods, func(p corev1.Pod) bool { return p.Namespace == r.namespace })
+		err = r.podsIn(ctx, v, client.InNamespace(r.namespace))
 	}
 	if apierrors.IsForbidden(err) {
 		v.Pods = nil
 		v.unread = append(v.unread,
-			"pods outside of namespace "+s.namespace+"; what a drain evicts or waits for is not known")
-		err = s.podsIn(ctx, v, client.InNamespace(s.namespace))
+			"pods outside of namespace "+r.namespace+"; what a drain evicts or waits for is not known")
+		err = r.podsIn(ctx, v, client.InNamespace(r.namespace))
 	}
 	if apierrors.IsForbidden(err) {
-		return v.tolerate(err, "pods in namespace "+s.namespace+"; what runs is not known")
+		return v.tolerate(err, "pods in namespace "+r.namespace+"; what runs is not known")
 	}
 	return err
 }
 
-func (s *session) podsIn(ctx context.Context, v *view, options ...client.ListOption) error {
+func (r *reader) podsIn(ctx context.Context, v *view, options ...client.ListOption) error {
 	page := corev1.PodList{}
 	for {
 		all := append([]client.ListOption{client.Limit(pageSize), client.Continue(page.Continue)}, options...)
-		if err := s.client.List(ctx, &page, all...); err != nil {
+		if err := r.client.List(ctx, &page, all...); err != nil {
 			return err
 		}
 		v.Pods = append(v.Pods, page.Items...)
@@ -178,18 +175,18 @@ func (s *session) podsIn(ctx context.Context, v *view, options ...client.ListOpt
 }
 
 // settings reads the operator's from its Deployment; without one they are the defaults.
-func (s *session) settings(ctx context.Context, v *view) error {
+func (r *reader) settings(ctx context.Context, v *view) error {
 	var found appsv1.DeploymentList
-	err := s.client.List(ctx, &found, client.InNamespace(s.namespace))
+	err := r.client.List(ctx, &found, client.InNamespace(r.namespace))
 	if err != nil {
-		what := "Deployments in namespace " + s.namespace + "; the operator's settings are taken to be the defaults"
+		what := "Deployments in namespace " + r.namespace + "; the operator's settings are taken to be the defaults"
 		if err := v.tolerate(err, what); err != nil {
 			return err
 		}
 	} else {
 		v.nowhere = !slices.ContainsFunc(found.Items, func(d appsv1.Deployment) bool { return isOperator(&d) })
 	}
-	v.deployment, v.options, err = operatorAmong(found.Items, s.namespace, s.version)
+	v.deployment, v.options, err = operatorAmong(found.Items, r.namespace, r.version)
 	if err != nil {
 		return errors.Join(errors.New("the settings of the operator's Deployment cannot be read"), err)
 	}
@@ -197,12 +194,12 @@ func (s *session) settings(ctx context.Context, v *view) error {
 }
 
 // leader reads the lease of the replica that leads.
-func (s *session) leader(ctx context.Context, v *view) {
+func (r *reader) leader(ctx context.Context, v *view) {
 	if v.deployment == nil || !v.options.LeaderElection {
 		return
 	}
 	lease := &coordinationv1.Lease{}
-	err := s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: settings.LeaseName}, lease)
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: settings.LeaseName}, lease)
 	if err == nil || apierrors.IsNotFound(err) {
 		v.lease = lease // who may not read it learns no more than before
 	}
@@ -243,10 +240,10 @@ func (v *view) available() time.Time {
 func (v *view) down() bool { return v.deployment != nil && v.deployment.Status.ReadyReplicas == 0 }
 
 // caution says on standard error what an answer from the view lacks without naming it.
-func (s *session) caution(v *view) {
+func (v *view) caution(stderr io.Writer) {
 	if v.nowhere {
-		fmt.Fprintf(s.err, "Warning: there is no operator in namespace %s, so its pods, ConfigMaps and retained definitions "+
-			"are not seen; name its namespace with --namespace. If there is none at all, nothing happens by itself\n", s.namespace)
+		fmt.Fprintf(stderr, "Warning: there is no operator in namespace %s, so its pods, ConfigMaps and retained definitions "+
+			"are not seen; name its namespace with --namespace. If there is none at all, nothing happens by itself\n", v.options.Workload.Namespace)
 	}
 }
 

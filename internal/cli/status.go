@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,6 +59,12 @@ func rolloutOf(sk *v1alpha1.Skyhook) rolloutStatus {
 	}}
 }
 
+// gauge tells how far Skyhooks are, and how long the rest takes.
+type gauge struct {
+	read *reader
+	now  func() time.Time
+}
+
 // unplanned says that the operator has not planned the last edit of a Skyhook; empty if it has.
 func unplanned(sk *v1alpha1.Skyhook) string {
 	planned := sk.Status.ObservedGeneration
@@ -73,26 +80,26 @@ const noSkyhooks = "No Skyhooks found"
 
 func (s *session) status(ctx context.Context, name string, watch bool) error {
 	if watch {
-		if s.output != outputTable && s.output != outputWide {
+		if !s.tables() {
 			return fmt.Errorf("--watch draws for people; leave out --watch, or --output %s", s.output)
 		}
 		return s.watchStatus(ctx, name)
 	}
-	list, err := s.rollouts(ctx, name)
+	list, err := s.gauge.rollouts(ctx, name)
 	if err != nil {
 		return err
 	}
 	if name != "" && s.output != outputName {
-		s.estimate(ctx, &list[0])
+		s.gauge.estimate(ctx, &list[0])
 	}
-	for _, doubt := range append(unplannedOf(list), s.unattended(ctx, list)...) {
+	for _, doubt := range append(unplannedOf(list), s.gauge.unattended(ctx, list)...) {
 		fmt.Fprintln(s.err, "Warning: "+doubt)
 	}
 	r := result{value: list, empty: noSkyhooks}
 	for _, st := range list {
 		r.names = append(r.names, v1alpha1.ResourcePrefix+st.Name)
 	}
-	if s.output != outputTable && s.output != outputWide || len(list) == 0 {
+	if !s.tables() || len(list) == 0 {
 		return s.print(r)
 	}
 	fmt.Fprint(s.out, s.canvas().draw(list))
@@ -111,44 +118,44 @@ func unplannedOf(list []rolloutStatus) []string {
 }
 
 // unattended says that nobody works on Skyhooks that are not complete; empty if somebody does, or nobody knows.
-func (s *session) unattended(ctx context.Context, list []rolloutStatus) []string {
+func (g gauge) unattended(ctx context.Context, list []rolloutStatus) []string {
 	v := &view{}
-	if allComplete(list) || s.settings(ctx, v) != nil {
+	if allComplete(list) || g.read.settings(ctx, v) != nil {
 		return nil
 	}
-	s.leader(ctx, v)
-	if was := s.asItWas(v); was != "" {
+	g.read.leader(ctx, v)
+	if was := g.asItWas(v); was != "" {
 		return []string{was}
 	}
 	return nil
 }
 
 // asItWas says that what is shown does not change while no replica of the operator works; empty while one does.
-func (s *session) asItWas(v *view) string {
+func (g gauge) asItWas(v *view) string {
 	var is string
 	switch {
 	case v.down():
 		is = "is ready"
-	case !v.leaderless(s.now()).IsZero():
+	case !v.leaderless(g.now()).IsZero():
 		is = "leads, by this computer's clock"
 	default:
 		return ""
 	}
 	return fmt.Sprintf("no replica of the operator in namespace %s %s, so nothing progresses, and this is as it was; "+
-		"%s says more", s.namespace, is, s.toCluster("kubectl skyhook why SKYHOOK"))
+		"%s says more", g.read.namespace, is, g.read.toCluster("kubectl skyhook why SKYHOOK"))
 }
 
 // rollouts reads the status of one Skyhook, or of all.
-func (s *session) rollouts(ctx context.Context, name string) ([]rolloutStatus, error) {
+func (g gauge) rollouts(ctx context.Context, name string) ([]rolloutStatus, error) {
 	var found []v1alpha1.Skyhook
 	if name == "" {
-		var all v1alpha1.SkyhookList
-		if err := s.client.List(ctx, &all); err != nil {
-			return nil, fmt.Errorf("listing skyhooks: %w", err)
+		all, err := g.read.skyhooks(ctx)
+		if err != nil {
+			return nil, err
 		}
-		found = all.Items
+		found = all
 	} else {
-		one, err := s.skyhook(ctx, name)
+		one, err := g.read.skyhook(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -170,15 +177,15 @@ func estimable(st *rolloutStatus) bool {
 }
 
 // estimate adds how long the rest takes, if that can be told.
-func (s *session) estimate(ctx context.Context, st *rolloutStatus) {
+func (g gauge) estimate(ctx context.Context, st *rolloutStatus) {
 	if !estimable(st) {
 		return
 	}
-	v, err := s.look(ctx)
-	if err != nil || s.asItWas(v) != "" {
+	v, err := g.read.look(ctx, "")
+	if err != nil || g.asItWas(v) != "" {
 		return // the status itself is worth more than an estimate
 	}
-	now := s.now()
+	now := g.now()
 	f, err := forecast.Run(v.Snapshot, v.ahead(now, farAhead))
 	if err != nil {
 		return
@@ -186,7 +193,7 @@ func (s *session) estimate(ctx context.Context, st *rolloutStatus) {
 	for i := range f.Skyhooks {
 		if f.Skyhooks[i].Name == st.Name && f.Skyhooks[i].Status.Status == v1alpha1.StatusComplete {
 			answer := foreseen{}
-			s.tell(&answer, v, f, map[string]bool{st.Name: true})
+			explainer{g.read.target}.tell(&answer, v, f, map[string]bool{st.Name: true})
 			st.TimeLeft = &answer.Duration
 		}
 	}

@@ -48,7 +48,7 @@ type canvas struct {
 	// still says that it is drawn again and again: only errors take several lines, so that the rest stays where it is.
 	still bool
 	now   time.Time
-	// forPeople is that of the session.
+	// forPeople is that of the target.
 	forPeople func(message string) string
 	// whole says that messages are drawn in full; else why has what is left out.
 	whole bool

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -63,46 +63,29 @@ func oneOrAll(all *bool) cobra.PositionalArgs {
 }
 
 func (s *session) stop(ctx context.Context, name string, yes bool) error {
-	found, err := s.skyhook(ctx, name)
+	found, err := s.read.skyhook(ctx, name)
 	if err != nil {
 		return err
 	}
 	mine := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, found) }
-	running, err := s.packagePods(ctx, mine)
+	running, err := s.read.packagePods(ctx, mine)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "Skyhook to pause: %s\n", name)
-	s.announcePods(running)
-	if !s.confirmed(yes, "Nothing new starts, and running scripts are ended.") {
+	announcePods(s.out, running)
+	if !s.write.confirmed(yes, "Nothing new starts, and running scripts are ended.") {
 		return nil
 	}
-	if err := s.annotate(ctx, found, v1alpha1.AnnotationPause, "true"); err != nil {
+	if err := s.write.annotate(ctx, found, v1alpha1.AnnotationPause, "true"); err != nil {
 		return err
 	}
-	ended, err := s.endAll(ctx, mine)
+	ended, err := s.write.endAll(ctx, mine)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Paused 1 Skyhook, ended %s%s\n", text.Count(ended, "pod"), s.dryNote())
-	return s.beyondRecall(ctx, func(_, owner string) bool { return owner == name })
-}
-
-// late is for how long pods are ended that come meanwhile: the operator may be about to create one, and webhooks take
-// their time.
-const late = 2 * time.Second
-
-// endAll ends what runs now: more may have started since a person was shown what did.
-func (s *session) endAll(ctx context.Context, wanted func(*corev1.Pod) bool) (ended int, err error) {
-	err = until(ctx, late, func() (bool, error) {
-		running, err := s.packagePods(ctx, wanted)
-		if err != nil {
-			return false, err
-		}
-		ended += len(running)
-		return s.dryRun != dryRunNone, s.endPods(ctx, running)
-	})
-	return ended, err
+	fmt.Fprintf(s.out, "Paused 1 Skyhook, ended %s%s\n", text.Count(ended, "pod"), s.write.dryNote())
+	return s.write.beyondRecall(ctx, func(_, owner string) bool { return owner == name })
 }
 
 // until looks again and again until that is done or fails, or there was enough time.
@@ -121,62 +104,19 @@ func until(ctx context.Context, patience time.Duration, look func() (done bool, 
 	}
 }
 
-// packagePods are the pods of stages that have not ended.
-func (s *session) packagePods(ctx context.Context, wanted func(*corev1.Pod) bool) ([]corev1.Pod, error) {
-	var pods corev1.PodList
-	err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.HasLabels{v1alpha1.LabelName})
-	if err != nil {
-		return nil, fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
-	}
-	return slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
-		return workload.Ended(&p) || p.DeletionTimestamp != nil || metav1.GetControllerOf(&p) == nil || !wanted(&p)
-	}), nil
-}
-
-func (s *session) announcePods(pods []corev1.Pod) {
+func announcePods(out io.Writer, pods []corev1.Pod) {
 	if len(pods) == 0 {
-		fmt.Fprintln(s.out, "No stage runs.")
+		fmt.Fprintln(out, "No stage runs.")
 		return
 	}
-	fmt.Fprintf(s.out, "Stages to end (%d):\n", len(pods))
+	fmt.Fprintf(out, "Stages to end (%d):\n", len(pods))
 	for i := range pods {
 		seen, err := workload.Observe(&pods[i])
 		if err != nil {
 			seen = lifecycle.Pod{Package: "?"}
 		}
-		fmt.Fprintf(s.out, "  - %s: %s of %s %s (pod %s)\n", pods[i].Spec.NodeName, seen.Stage, seen.Package, seen.Version, pods[i].Name)
+		fmt.Fprintf(out, "  - %s: %s of %s %s (pod %s)\n", pods[i].Spec.NodeName, seen.Stage, seen.Package, seen.Version, pods[i].Name)
 	}
-}
-
-// endPods deletes pods, those very ones.
-func (s *session) endPods(ctx context.Context, pods []corev1.Pod) error {
-	options := []client.DeleteOption{}
-	if s.dryRun == dryRunServer {
-		options = append(options, client.DryRunAll)
-	}
-	var errs []error
-	for i := range pods {
-		same := append([]client.DeleteOption{client.Preconditions{UID: &pods[i].UID}}, options...)
-		if err := s.client.Delete(ctx, &pods[i], same...); client.IgnoreNotFound(err) != nil {
-			errs = append(errs, fmt.Errorf("ending pod %s: %w", pods[i].Name, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// beyondRecall lists the reboots that hosts may have begun, on some nodes for some Skyhooks.
-func (s *session) beyondRecall(ctx context.Context, of func(node, skyhook string) bool) error {
-	nodes, err := s.nodes(ctx)
-	if err != nil {
-		return err
-	}
-	for i := range nodes {
-		f := record.ReadInterrupt(nodes[i].Annotations)
-		if f != nil && f.Type == v1alpha1.InterruptReboot && of(nodes[i].Name, f.Skyhook) {
-			fmt.Fprintf(s.out, "Node %s may be rebooting already, which cannot be called back.\n", nodes[i].Name)
-		}
-	}
-	return nil
 }
 
 // excludeCommand is node exclude.
@@ -200,7 +140,7 @@ func (a *app) excludeCommand() *cobra.Command {
 }
 
 func (s *session) exclude(ctx context.Context, patterns []string, yes bool) error {
-	matched, err := s.nodesNamed(ctx, patterns)
+	matched, err := s.read.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}
@@ -212,21 +152,21 @@ func (s *session) exclude(ctx context.Context, patterns []string, yes bool) erro
 		names = append(names, matched[i].Name)
 	}
 	there := func(p *corev1.Pod) bool { return slices.Contains(names, p.Spec.NodeName) }
-	running, err := s.packagePods(ctx, there)
+	running, err := s.read.packagePods(ctx, there)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "Nodes to exclude: %s\n", strings.Join(names, ", "))
-	s.announcePods(running)
-	if !s.confirmed(yes, "Running scripts are ended.") {
+	announcePods(s.out, running)
+	if !s.write.confirmed(yes, "Running scripts are ended.") {
 		return nil
 	}
 	change := ignoreChange(true)
-	done, failed := s.patchNodes(ctx, matched, func(n *corev1.Node) (record.Patch, error) { return change(n), nil })
-	ended, err := s.endAll(ctx, there)
+	done, failed := s.write.patchNodes(ctx, "changing", matched, func(n *corev1.Node) (record.Patch, error) { return change(n), nil })
+	ended, err := s.write.endAll(ctx, there)
 	if err := errors.Join(failed, err); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Excluded %s, ended %s%s\n", text.Count(done, "node"), text.Count(ended, "pod"), s.dryNote())
-	return s.beyondRecall(ctx, func(node, _ string) bool { return slices.Contains(names, node) })
+	fmt.Fprintf(s.out, "Excluded %s, ended %s%s\n", text.Count(done, "node"), text.Count(ended, "pod"), s.write.dryNote())
+	return s.write.beyondRecall(ctx, func(node, _ string) bool { return slices.Contains(names, node) })
 }

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -29,26 +30,26 @@ type stopAll struct {
 
 // stopAll sets the switch that the operator reads, waits until it confirms that, and ends what runs then.
 func (s *session) stopAll(ctx context.Context, o stopAll, yes bool) error {
-	var skyhooks v1alpha1.SkyhookList
-	if err := s.client.List(ctx, &skyhooks); err != nil {
-		return fmt.Errorf("listing skyhooks: %w", err)
-	}
-	every := func(*corev1.Pod) bool { return true }
-	running, err := s.packagePods(ctx, every)
+	skyhooks, err := s.read.skyhooks(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Skyhooks to stop: %s\n", everySkyhook(skyhooks.Items))
-	s.announcePods(running)
-	if !s.confirmed(yes, "Nothing starts any more, and what runs ends.") {
+	every := func(*corev1.Pod) bool { return true }
+	running, err := s.read.packagePods(ctx, every)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "Skyhooks to stop: %s\n", everySkyhook(skyhooks))
+	announcePods(s.out, running)
+	if !s.write.confirmed(yes, "Nothing starts any more, and what runs ends.") {
 		return nil
 	}
-	failed := s.stopEach(ctx, o)
-	ended, err := s.endAll(ctx, every)
+	failed := s.stopSwitch().stopEach(ctx, o)
+	ended, err := s.write.endAll(ctx, every)
 	if err == nil {
-		fmt.Fprintf(s.out, "Ended %s%s\n", text.Count(ended, "pod"), s.dryNote())
+		fmt.Fprintf(s.out, "Ended %s%s\n", text.Count(ended, "pod"), s.write.dryNote())
 	}
-	return errors.Join(failed, err, s.beyondRecall(ctx, func(_, _ string) bool { return true }))
+	return errors.Join(failed, err, s.write.beyondRecall(ctx, func(_, _ string) bool { return true }))
 }
 
 func everySkyhook(all []v1alpha1.Skyhook) string {
@@ -59,76 +60,81 @@ func everySkyhook(all []v1alpha1.Skyhook) string {
 	return strings.Join(append(names, "and those that are created later"), ", ")
 }
 
+// stopSwitch is the ConfigMap that stops all Skyhooks.
+type stopSwitch struct {
+	read  *reader
+	write *writer
+	core  kubernetes.Interface
+}
+
+func (s *session) stopSwitch() stopSwitch { return stopSwitch{s.read, s.write, s.core} }
+
 // stopEach stops all Skyhooks by the switch, and pauses those that do not tell of it in time. Whoever may not set the
 // switch pauses them all.
-func (s *session) stopEach(ctx context.Context, o stopAll) error {
-	cm, err := s.setSwitch(ctx, o.reason)
-	if s.dryRun == dryRunServer && err == nil {
+func (a stopSwitch) stopEach(ctx context.Context, o stopAll) error {
+	cm, err := a.set(ctx, o.reason)
+	if a.write.dryRun == dryRunServer && err == nil {
 		return nil
 	}
 	if err != nil {
 		o.timeout, err = 0, fmt.Errorf("%w; so Skyhooks that are created later are not stopped", err)
 	}
-	unaware, failed := s.unaware(ctx, o.timeout)
+	unaware, failed := a.unaware(ctx, o.timeout)
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
 	switch {
 	case err != nil:
 	case len(unaware) == 0:
-		fmt.Fprintln(s.out, "Everything is stopped; "+s.toCluster("kubectl skyhook resume --all")+" continues.")
+		fmt.Fprintln(a.write.out, "Everything is stopped; "+a.read.toCluster("kubectl skyhook resume --all")+" continues.")
 	default:
-		fmt.Fprintf(s.err, "Warning: the operator did not confirm within %s that it stopped: it does not run in namespace %q, "+
+		fmt.Fprintf(a.write.err, "Warning: the operator did not confirm within %s that it stopped: it does not run in namespace %q, "+
 			"is slow (wait longer with --timeout), or its version knows no stop of all. So each Skyhook is paused; those that are "+
-			"created later may start.\n", o.timeout, s.namespace)
-		err = s.noteInSwitch(ctx, cm, unaware)
+			"created later may start.\n", o.timeout, a.read.namespace)
+		err = a.note(ctx, cm, unaware)
 	}
-	return errors.Join(err, s.pauseEach(ctx, unaware))
+	return errors.Join(err, a.pauseEach(ctx, unaware))
 }
 
-func (s *session) switchKey() client.ObjectKey {
-	return client.ObjectKey{Namespace: s.namespace, Name: v1alpha1.StopConfigMap}
+func (a stopSwitch) key() client.ObjectKey {
+	return client.ObjectKey{Namespace: a.read.namespace, Name: v1alpha1.StopConfigMap}
 }
 
-// setSwitch creates the ConfigMap that stops everything, or returns the one that is there.
-func (s *session) setSwitch(ctx context.Context, reason string) (*corev1.ConfigMap, error) {
+// set creates the ConfigMap that stops everything, or returns the one that is there.
+func (a stopSwitch) set(ctx context.Context, reason string) (*corev1.ConfigMap, error) {
 	data := map[string]string{}
-	if who, err := s.core.AuthenticationV1().SelfSubjectReviews().
+	if who, err := a.core.AuthenticationV1().SelfSubjectReviews().
 		Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{}); err == nil {
 		data[v1alpha1.StopBy] = who.Status.UserInfo.Username
 	}
 	if reason != "" {
 		data[v1alpha1.StopReason] = reason
 	}
-	key := s.switchKey()
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Data: data}
-	options := []client.CreateOption{}
-	if s.dryRun == dryRunServer {
-		options = append(options, client.DryRunAll)
-	}
-	err := s.client.Create(ctx, cm, options...)
+	at := a.key()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}, Data: data}
+	err := a.write.client.Create(ctx, cm)
 	if apierrors.IsAlreadyExists(err) {
 		cm = &corev1.ConfigMap{}
-		if err = s.client.Get(ctx, key, cm); err == nil {
-			fmt.Fprintf(s.out, "Note: %s\n", rollout.StopOf(cm))
+		if err = a.read.client.Get(ctx, at, cm); err == nil {
+			fmt.Fprintf(a.write.out, "Note: %s\n", rollout.StopOf(cm))
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("creating ConfigMap %s, which stops everything: %w", key, err)
+		return nil, fmt.Errorf("creating ConfigMap %s, which stops everything: %w", at, err)
 	}
 	return cm, nil
 }
 
 // unaware are the Skyhooks that could still start something after a while: neither paused nor disabled, and their
 // status does not say that all are stopped.
-func (s *session) unaware(ctx context.Context, patience time.Duration) ([]v1alpha1.Skyhook, error) {
+func (a stopSwitch) unaware(ctx context.Context, patience time.Duration) ([]v1alpha1.Skyhook, error) {
 	var left []v1alpha1.Skyhook
 	err := until(ctx, patience, func() (bool, error) {
-		var all v1alpha1.SkyhookList
-		if err := s.client.List(ctx, &all); err != nil {
-			return false, fmt.Errorf("listing skyhooks: %w", err)
+		all, err := a.read.skyhooks(ctx)
+		if err != nil {
+			return false, err
 		}
-		left = slices.DeleteFunc(all.Items, func(sk v1alpha1.Skyhook) bool {
+		left = slices.DeleteFunc(all, func(sk v1alpha1.Skyhook) bool {
 			ready := meta.FindStatusCondition(sk.Status.Conditions, v1alpha1.ConditionReady)
 			return sk.Paused() || sk.Disabled() || ready != nil && ready.Reason == v1alpha1.ReasonAllStopped
 		})
@@ -137,8 +143,8 @@ func (s *session) unaware(ctx context.Context, patience time.Duration) ([]v1alph
 	return left, err
 }
 
-// noteInSwitch keeps which Skyhooks are paused by this, so that resume --all continues no others.
-func (s *session) noteInSwitch(ctx context.Context, cm *corev1.ConfigMap, skyhooks []v1alpha1.Skyhook) error {
+// note keeps which Skyhooks are paused by this, so that resume --all continues no others.
+func (a stopSwitch) note(ctx context.Context, cm *corev1.ConfigMap, skyhooks []v1alpha1.Skyhook) error {
 	before := cm.DeepCopy()
 	names := pausedBy(cm)
 	for i := range skyhooks {
@@ -150,8 +156,8 @@ func (s *session) noteInSwitch(ctx context.Context, cm *corev1.ConfigMap, skyhoo
 		cm.Data = map[string]string{}
 	}
 	cm.Data[v1alpha1.StopPaused] = strings.Join(names, ",")
-	if err := s.client.Patch(ctx, cm, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("updating ConfigMap %s: %w", s.switchKey(), err)
+	if err := a.write.client.Patch(ctx, cm, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("updating ConfigMap %s: %w", a.key(), err)
 	}
 	return nil
 }
@@ -161,18 +167,18 @@ func pausedBy(cm *corev1.ConfigMap) []string {
 }
 
 // pauseEach pauses Skyhooks by their annotation, as far as their operator goes by it.
-func (s *session) pauseEach(ctx context.Context, skyhooks []v1alpha1.Skyhook) error {
+func (a stopSwitch) pauseEach(ctx context.Context, skyhooks []v1alpha1.Skyhook) error {
 	var errs []error
 	for i := range skyhooks {
-		err := s.supports(ctx, &skyhooks[i], pause)
+		err := a.read.supports(ctx, &skyhooks[i], pause)
 		if err == nil {
-			err = s.annotate(ctx, &skyhooks[i], v1alpha1.AnnotationPause, "true")
+			err = a.write.annotate(ctx, &skyhooks[i], v1alpha1.AnnotationPause, "true")
 		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		fmt.Fprintf(s.out, "Skyhook %q paused\n", skyhooks[i].Name)
+		fmt.Fprintf(a.write.out, "Skyhook %q paused\n", skyhooks[i].Name)
 	}
 	return errors.Join(errs...)
 }
@@ -194,7 +200,7 @@ func (a *app) resumeCommand() *cobra.Command {
 			if err := s.steer(ctx, resume, args[0], yes); err != nil {
 				return err
 			}
-			return s.stillStopped(ctx, args[0])
+			return s.stopSwitch().stillStopped(ctx, args[0])
 		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "continue what stop --all stopped")
@@ -203,57 +209,54 @@ func (a *app) resumeCommand() *cobra.Command {
 }
 
 // stillStopped says that a Skyhook does not continue while all are stopped.
-func (s *session) stillStopped(ctx context.Context, name string) error {
+func (a stopSwitch) stillStopped(ctx context.Context, name string) error {
 	var cm corev1.ConfigMap
-	switch err := s.client.Get(ctx, s.switchKey(), &cm); {
+	switch err := a.read.client.Get(ctx, a.key(), &cm); {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		return nil // if it is there, the status of the Skyhook says so
 	case err != nil:
-		return fmt.Errorf("getting ConfigMap %s, which would stop everything: %w", s.switchKey(), err)
+		return fmt.Errorf("getting ConfigMap %s, which would stop everything: %w", a.key(), err)
 	}
-	fmt.Fprintf(s.out, "But Skyhook %q starts nothing, because %s; continue all with %s\n", name, rollout.StopOf(&cm),
-		s.toCluster("kubectl skyhook resume --all"))
+	fmt.Fprintf(a.write.out, "But Skyhook %q starts nothing, because %s; continue all with %s\n", name, rollout.StopOf(&cm),
+		a.read.toCluster("kubectl skyhook resume --all"))
 	return nil
 }
 
 // resumeAll takes back what stopAll did, the switch last: what is left of it after a failure is done by another try.
 func (s *session) resumeAll(ctx context.Context, yes bool) error {
 	var cm corev1.ConfigMap
-	if err := s.client.Get(ctx, s.switchKey(), &cm); apierrors.IsNotFound(err) {
+	if err := s.read.client.Get(ctx, s.stopSwitch().key(), &cm); apierrors.IsNotFound(err) {
 		return s.nothing(fmt.Sprintf("Nothing was stopped with stop --all in namespace %q; kubectl skyhook resume SKYHOOK continues one that is paused", s.namespace))
 	} else if err != nil {
-		return fmt.Errorf("getting ConfigMap %s, which stops everything: %w", s.switchKey(), err)
+		return fmt.Errorf("getting ConfigMap %s, which stops everything: %w", s.stopSwitch().key(), err)
 	}
 	fmt.Fprintf(s.out, "Note: %s\n", rollout.StopOf(&cm))
-	if !s.confirmed(yes, "This will continue all Skyhooks.") {
+	if !s.write.confirmed(yes, "This will continue all Skyhooks.") {
 		return nil
 	}
 	for _, name := range pausedBy(&cm) {
-		err := s.annotate(ctx, &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: name}}, v1alpha1.AnnotationPause, nil)
+		err := s.write.annotate(ctx, &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: name}}, v1alpha1.AnnotationPause, nil)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
-	options := []client.DeleteOption{client.Preconditions{UID: &cm.UID, ResourceVersion: &cm.ResourceVersion}}
-	if s.dryRun == dryRunServer {
-		options = append(options, client.DryRunAll)
+	seen := client.Preconditions{UID: &cm.UID, ResourceVersion: &cm.ResourceVersion}
+	if err := s.write.client.Delete(ctx, &cm, seen); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting ConfigMap %s: %w", s.stopSwitch().key(), err)
 	}
-	if err := s.client.Delete(ctx, &cm, options...); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("deleting ConfigMap %s: %w", s.switchKey(), err)
-	}
-	fmt.Fprintf(s.out, "Skyhooks continue%s\n", s.dryNote())
-	return s.stayPaused(ctx)
+	fmt.Fprintf(s.out, "Skyhooks continue%s\n", s.write.dryNote())
+	return s.stopSwitch().stayPaused(ctx)
 }
 
 // stayPaused names the Skyhooks that somebody paused one by one.
-func (s *session) stayPaused(ctx context.Context) error {
-	var all v1alpha1.SkyhookList
-	if err := s.client.List(ctx, &all); err != nil {
-		return fmt.Errorf("listing skyhooks: %w", err)
+func (a stopSwitch) stayPaused(ctx context.Context) error {
+	all, err := a.read.skyhooks(ctx)
+	if err != nil {
+		return err
 	}
-	for i := range all.Items {
-		if name := all.Items[i].Name; all.Items[i].Paused() {
-			fmt.Fprintf(s.out, "Skyhook %q stays paused; %s continues it\n", name, s.toCluster("kubectl skyhook resume "+name))
+	for i := range all {
+		if name := all[i].Name; all[i].Paused() {
+			fmt.Fprintf(a.write.out, "Skyhook %q stays paused; %s continues it\n", name, a.read.toCluster("kubectl skyhook resume "+name))
 		}
 	}
 	return nil

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 )
 
 // commands are those in a text: a message of the operator and the advice mark them with backquotes.
@@ -23,21 +26,66 @@ func withoutAdvice(message, advice string) string {
 	return message[:at[0]]
 }
 
-// addressed makes the commands of a text go to the cluster, and kubectl skyhook to the operator, that this command was
-// given, so that they can be pasted.
-func (s *session) addressed(text string) string {
+// target is the cluster and the operator that a command was given.
+type target struct {
+	namespace string
+	// cluster are the flags that name it in other commands; empty for what the kubeconfig says when they run.
+	cluster string
+}
+
+// addressed makes the commands of a text go to the cluster, and kubectl skyhook to the operator, so that they can be
+// pasted.
+func (t target) addressed(text string) string {
 	return commands.ReplaceAllStringFunc(text, func(quoted string) string {
-		return "`" + s.toCluster(strings.Trim(quoted, "`")) + "`"
+		return "`" + t.toCluster(strings.Trim(quoted, "`")) + "`"
 	})
 }
 
 // forPeople is a message of the operator as people read it: with commands for this cluster, and compartments by name.
-func (s *session) forPeople(message string) string { return namedCompartments(s.addressed(message)) }
+func (t target) forPeople(message string) string { return namedCompartments(t.addressed(message)) }
 
-// toCluster adds to a command the flags for the cluster and the operator that this command was given.
-func (s *session) toCluster(command string) string {
-	if strings.HasPrefix(command, "kubectl skyhook ") && s.namespace != defaultNamespace {
-		command += " -n " + s.namespace
+// toCluster adds to a command the flags for the cluster and the operator.
+func (t target) toCluster(command string) string {
+	if strings.HasPrefix(command, "kubectl skyhook ") && t.namespace != defaultNamespace {
+		command += " -n " + t.namespace
 	}
-	return command + s.clusterFlags()
+	return command + t.cluster
+}
+
+// clusterFlags are those flags of a command that name the cluster. context is named even if no flag did.
+func clusterFlags(flags *genericclioptions.ConfigFlags, context string) string {
+	named := ""
+	for _, f := range []struct {
+		name  string
+		value *string
+	}{
+		{"kubeconfig", flags.KubeConfig},
+		{"context", flags.Context},
+		{"cluster", flags.ClusterName},
+		{"server", flags.APIServer},
+		{"user", flags.AuthInfoName},
+	} {
+		value := ""
+		if f.value != nil {
+			value = *f.value
+		}
+		if f.name == "context" {
+			value = cmp.Or(value, context)
+		}
+		if value != "" {
+			named += " --" + f.name + " " + quoted(value)
+		}
+	}
+	return named
+}
+
+// harmless is what no shell takes for anything else than it is.
+var harmless = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// quoted is a value as it is typed in a shell.
+func quoted(value string) string {
+	if harmless.MatchString(value) {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }

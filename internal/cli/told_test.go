@@ -45,7 +45,7 @@ func TestWithoutAdvice(t *testing.T) {
 func TestAddressed(t *testing.T) {
 	flags := genericclioptions.NewConfigFlags(false)
 	*flags.Context = "far"
-	s := &session{app: &app{flags: flags}, namespace: "elsewhere"}
+	s := target{"elsewhere", clusterFlags(flags, "")}
 	for message, want := range map[string]string{
 		"no command":                                             "no command",
 		"see `kubectl describe skyhook gpu`":                     "see `kubectl describe skyhook gpu --context far`",
@@ -93,8 +93,8 @@ func TestConditionsOfTheCluster(t *testing.T) {
 		{"something else was wrong", stalled(v1alpha1.ReasonImageNotFound, known), metav1.Time{}},
 		{"it is wrong already", stalled(v1alpha1.ReasonSpecInvalid, known), known},
 	} {
-		s := &session{app: &app{}, namespace: defaultNamespace}
-		got := s.conditions(tt.now, stalled(v1alpha1.ReasonSpecInvalid, copied))
+		e := explainer{target{namespace: defaultNamespace}}
+		got := e.conditions(tt.now, stalled(v1alpha1.ReasonSpecInvalid, copied))
 		if len(got) != 1 || !got[0].Since.Equal(&tt.want) {
 			t.Errorf("%s: %+v, want since %v", tt.name, got, tt.want)
 		}
@@ -104,7 +104,7 @@ func TestConditionsOfTheCluster(t *testing.T) {
 // TestWhoEndsPodCannotStart: it is not the node that ends what is wrong with an image or with what a pod refers to,
 // whether the pod has just not started or its run counts as failed.
 func TestWhoEndsPodCannotStart(t *testing.T) {
-	s := &session{app: &app{}, namespace: defaultNamespace}
+	e := explainer{target{namespace: defaultNamespace}}
 	for reason, want := range map[string]string{
 		"ImagePullBackOff":           "author, package author, administrator",
 		"InvalidImageName":           "author",
@@ -115,14 +115,14 @@ func TestWhoEndsPodCannotStart(t *testing.T) {
 			Package: "tuning", Reason: v1alpha1.ReasonPodCannotStart, Frees: record.FreesNode,
 			Message: "pod tuning-1 has not started: " + reason + ": no such thing; kubectl describe pod -n skyhook tuning-1",
 		}
-		c := s.cause("gpu", w, "worker-1")
+		c := e.cause("gpu", w, "worker-1")
 		if c.EndedBy != want || c.Do == "" {
 			t.Errorf("%s: ended by %q, want %q; %q helps", reason, c.EndedBy, want, c.Do)
 		}
 		if reason == "ContainerCreating" {
 			continue
 		}
-		failed := s.failing("gpu", "worker-1", record.Entry{Name: "tuning", Stage: v1alpha1.StageApply, Reason: reason})
+		failed := e.failing("gpu", "worker-1", record.Entry{Name: "tuning", Stage: v1alpha1.StageApply, Reason: reason})
 		if failed.EndedBy != want || failed.Do != c.Do {
 			t.Errorf("%s failed: ended by %q, want %q; %q helps", reason, failed.EndedBy, want, failed.Do)
 		}

@@ -21,7 +21,7 @@ const refresh = time.Second
 // watchStatus draws the status again and again: in place on a terminal, else a block whenever it changes.
 func (s *session) watchStatus(ctx context.Context, name string) error {
 	if _, ok := terminal(s.out); ok {
-		m := s.watch(ctx, name, s.canvas())
+		m := newWatch(ctx, s.gauge, name, s.canvas())
 		if _, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.in), tea.WithOutput(s.out)).Run(); err != nil {
 			return err
 		}
@@ -33,11 +33,11 @@ func (s *session) watchStatus(ctx context.Context, name string) error {
 		vigil vigil
 	)
 	for {
-		list, err := s.rollouts(ctx, name)
+		list, err := s.gauge.rollouts(ctx, name)
 		if err != nil {
 			return err
 		}
-		doubts := vigil.doubts(ctx, s, list)
+		doubts := vigil.doubts(ctx, s.gauge, list)
 		for _, doubt := range doubts {
 			if !slices.Contains(told, doubt) {
 				fmt.Fprintln(s.err, "Warning: "+doubt)
@@ -72,10 +72,10 @@ type vigil struct {
 }
 
 // doubts are sentences.
-func (v *vigil) doubts(ctx context.Context, s *session, list []rolloutStatus) []string {
+func (v *vigil) doubts(ctx context.Context, g gauge, list []rolloutStatus) []string {
 	const often = 10 * time.Second
-	if now := s.now(); now.Sub(v.asked) >= often {
-		v.asked, v.found = now, s.unattended(ctx, list)
+	if now := g.now(); now.Sub(v.asked) >= often {
+		v.asked, v.found = now, g.unattended(ctx, list)
 	}
 	seen := v.seen
 	v.seen = unplannedOf(list)
@@ -89,23 +89,24 @@ func allComplete(list []rolloutStatus) bool {
 
 // Watch is the screen of status --watch, for a program that shows it somewhere else. Each Init reads the cluster.
 func Watch(c client.Client, skyhook string, now func() time.Time, r *lipgloss.Renderer) tea.Model {
-	s := &session{app: &app{now: now}, client: c, namespace: defaultNamespace}
-	return s.watch(context.Background(), skyhook, canvas{Renderer: r})
+	to := target{namespace: defaultNamespace}
+	g := gauge{&reader{target: to, client: c}, now}
+	return newWatch(context.Background(), g, skyhook, canvas{Renderer: r})
 }
 
-func (s *session) watch(ctx context.Context, name string, c canvas) *watchModel {
-	c.still, c.forPeople = true, s.forPeople
-	return &watchModel{session: s, ctx: ctx, name: name, canvas: c, speeds: speeds{}}
+func newWatch(ctx context.Context, g gauge, name string, c canvas) *watchModel {
+	c.still, c.forPeople = true, g.read.forPeople
+	return &watchModel{gauge: g, ctx: ctx, name: name, canvas: c, speeds: speeds{}}
 }
 
 // watchModel is the screen of status --watch.
 type watchModel struct {
-	session *session
-	ctx     context.Context
-	name    string
-	canvas  canvas
-	height  int
-	list    []rolloutStatus
+	gauge  gauge
+	ctx    context.Context
+	name   string
+	canvas canvas
+	height int
+	list   []rolloutStatus
 	// vigil is for who reads; doubts are what it had to say last.
 	vigil  vigil
 	doubts []string
@@ -131,28 +132,28 @@ type (
 
 // Init implements tea.Model.
 func (m *watchModel) Init() tea.Cmd {
-	if m.name == "" || !m.left.due(m.session.now()) {
+	if m.name == "" || !m.left.due(m.gauge.now()) {
 		return m.read
 	}
 	return tea.Batch(m.estimate, m.read)
 }
 
 func (m *watchModel) read() tea.Msg {
-	list, err := m.session.rollouts(m.ctx, m.name)
+	list, err := m.gauge.rollouts(m.ctx, m.name)
 	if err != nil {
 		return seen{err: err}
 	}
-	return seen{list: list, doubts: m.vigil.doubts(m.ctx, m.session, list)}
+	return seen{list: list, doubts: m.vigil.doubts(m.ctx, m.gauge, list)}
 }
 
 func (m *watchModel) estimate() tea.Msg {
-	begin := m.session.now()
-	list, err := m.session.rollouts(m.ctx, m.name)
+	begin := m.gauge.now()
+	list, err := m.gauge.rollouts(m.ctx, m.name)
 	if err != nil {
 		return timeLeft{} // reading tells the error
 	}
-	m.session.estimate(m.ctx, &list[0])
-	return timeLeft{list[0].TimeLeft, m.session.now().Sub(begin)}
+	m.gauge.estimate(m.ctx, &list[0])
+	return timeLeft{list[0].TimeLeft, m.gauge.now().Sub(begin)}
 }
 
 // Update implements tea.Model.
@@ -168,7 +169,7 @@ func (m *watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		ask := m.Init()
 		return m, ask
 	case timeLeft:
-		m.left.told(msg.left, msg.took, m.session.now())
+		m.left.told(msg.left, msg.took, m.gauge.now())
 	case seen:
 		if m.err = msg.err; m.err == nil {
 			m.see(msg.list)
@@ -186,7 +187,7 @@ func (m *watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // see takes over what was read, and how fast it goes.
 func (m *watchModel) see(list []rolloutStatus) {
-	m.list, m.canvas.now = list, m.session.now()
+	m.list, m.canvas.now = list, m.gauge.now()
 	for i := range list {
 		m.speeds.see(&list[i], m.canvas.now)
 	}
@@ -220,5 +221,5 @@ func (m *watchModel) more() string {
 	if m.name == "" || len(m.list[0].Waiting)+len(m.list[0].Attention) == 0 {
 		return ""
 	}
-	return "; " + m.session.toCluster("kubectl skyhook why "+m.name) + " says more"
+	return "; " + m.gauge.read.toCluster("kubectl skyhook why "+m.name) + " says more"
 }

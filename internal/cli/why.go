@@ -54,6 +54,9 @@ func (a *app) whyCommand() *cobra.Command {
 	return c
 }
 
+// explainer says why Skyhooks and nodes do not progress, and what helps.
+type explainer struct{ target }
+
 // cause is one thing that does not progress.
 type cause struct {
 	Skyhook string   `json:"skyhook,omitempty"`
@@ -69,11 +72,11 @@ type cause struct {
 
 // why answers for one Skyhook, or for one node.
 func (s *session) why(ctx context.Context, skyhook, node string) error {
-	v, err := s.lookAt(ctx, node)
+	v, err := s.read.look(ctx, node)
 	if err != nil {
 		return err
 	}
-	if err := s.exists(v, skyhook, node); err != nil {
+	if err := s.explain.exists(v, skyhook, node); err != nil {
 		return err
 	}
 	now := s.now()
@@ -81,18 +84,18 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 	if err != nil {
 		return err
 	}
-	causes := s.causes(v, f, skyhook, node)
+	causes := s.explain.causes(v, f, skyhook, node)
 	for i := range causes {
-		s.conclude(v, f, &causes[i])
+		s.explain.conclude(v, f, &causes[i])
 	}
-	r := result{value: causes, empty: s.fine(v, f, skyhook, node)}
+	r := result{value: causes, empty: s.explain.fine(v, f, skyhook, node)}
 	for i := range causes {
 		for _, n := range causes[i].Nodes {
 			r.names = append(r.names, "node/"+n)
 		}
 	}
-	s.heed(v, skyhook)
-	if s.output != outputTable && s.output != outputWide {
+	v.heed(s.err, skyhook)
+	if !s.tables() {
 		return s.print(r)
 	}
 	if len(causes) == 0 {
@@ -101,25 +104,25 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 	for i := range causes {
 		fmt.Fprint(s.out, packagefile.PrintableLines(causes[i].lines(now, s.wide())))
 	}
-	for _, w := range s.atWork(v, causes, skyhook, node) {
-		fmt.Fprint(s.out, packagefile.PrintableLines(w.line(s)))
+	for _, w := range s.explain.atWork(v, causes, skyhook, node) {
+		fmt.Fprint(s.out, packagefile.PrintableLines(w.line(s.target, now)))
 	}
 	s.printNotSelecting(v, node)
 	return nil
 }
 
-func (s *session) exists(v *view, skyhook, node string) error {
+func (e explainer) exists(v *view, skyhook, node string) error {
 	isNode := func(n corev1.Node) bool { return n.Name == cmp.Or(node, skyhook) }
 	if skyhook != "" && !slices.ContainsFunc(v.Skyhooks, func(sk v1alpha1.Skyhook) bool { return sk.Name == skyhook }) {
 		if slices.ContainsFunc(v.Nodes, isNode) {
 			return fmt.Errorf("there is no Skyhook %q, but a node of that name: %s", skyhook,
-				s.toCluster("kubectl skyhook why node "+skyhook))
+				e.toCluster("kubectl skyhook why node "+skyhook))
 		}
 		return fmt.Errorf("there is no Skyhook %q; %s lists those that exist, and "+
-			"kubectl skyhook why node NODE asks for a node", skyhook, s.toCluster("kubectl get skyhooks"))
+			"kubectl skyhook why node NODE asks for a node", skyhook, e.toCluster("kubectl get skyhooks"))
 	}
 	if node != "" && !slices.ContainsFunc(v.Nodes, isNode) {
-		return fmt.Errorf("there is no node %q; %s lists those that exist", node, s.toCluster("kubectl get nodes"))
+		return fmt.Errorf("there is no node %q; %s lists those that exist", node, e.toCluster("kubectl get nodes"))
 	}
 	return nil
 }
@@ -170,40 +173,40 @@ func (c *cause) lines(now time.Time, wide bool) string {
 }
 
 // causes are all things that do not progress; first what holds everything, then by reason.
-func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []cause {
-	all, after := s.ofOperator(v), v.after(f)
+func (e explainer) causes(v *view, f forecast.Forecast, skyhook, node string) []cause {
+	all, after := e.ofOperator(v, f.Start), v.after(f)
 	for i := range f.Skyhooks {
 		sk := &f.Skyhooks[i]
 		if skyhook != "" && sk.Name != skyhook {
 			continue
 		}
-		all = append(all, s.causesOf(after, sk, v.Nodes, node)...)
+		all = append(all, e.causesOf(after, sk, v.Nodes, node)...)
 	}
 	for i := range v.Skyhooks {
 		if sk := &v.Skyhooks[i]; skyhook == "" || sk.Name == skyhook {
-			all = append(all, s.refusals(v, sk, node)...)
+			all = append(all, e.refusals(v, sk, node)...)
 		}
 	}
 	if others := v.notSelecting(node); len(others) > 0 && len(others) == len(v.Skyhooks) && len(all) == 0 {
-		all = append(all, s.unselected(node, others))
+		all = append(all, e.unselected(node, others))
 	}
 	return distinct(all)
 }
 
 // ofOperator is that no replica of the operator works.
-func (s *session) ofOperator(v *view) []cause {
+func (e explainer) ofOperator(v *view, now time.Time) []cause {
 	told := func(c board.Cause) []cause {
 		c.EndedBy = "administrator"
 		return []cause{{Skyhook: "the operator", Cause: c}}
 	}
-	d, silent := v.deployment, v.leaderless(s.now())
+	d, silent := v.deployment, v.leaderless(now)
 	switch {
 	case v.down():
 		return told(board.Cause{
 			Reason: "OperatorNotReady",
 			Message: fmt.Sprintf("no replica of Deployment %s in namespace %s is ready, so nothing progresses",
 				d.Name, d.Namespace),
-			Do: s.addressed(fmt.Sprintf("Look at `kubectl describe deployment -n %s %s`, and read `kubectl logs -n %s deployment/%s`.",
+			Do: e.addressed(fmt.Sprintf("Look at `kubectl describe deployment -n %s %s`, and read `kubectl logs -n %s deployment/%s`.",
 				d.Namespace, d.Name, d.Namespace, d.Name)),
 		})
 	case !silent.IsZero():
@@ -216,7 +219,7 @@ func (s *session) ofOperator(v *view) []cause {
 			Reason: "OperatorNotLeading", Since: metav1.NewTime(silent),
 			Message: fmt.Sprintf("no replica of Deployment %s in namespace %s %s, so none leads, and nothing progresses",
 				d.Name, d.Namespace, lease),
-			Do: fmt.Sprintf("`%s | grep %s | tail -5` prints the API server's answer.", s.toCluster(logs), settings.LeaseName),
+			Do: fmt.Sprintf("`%s | grep %s | tail -5` prints the API server's answer.", e.toCluster(logs), settings.LeaseName),
 		})
 	default:
 		return []cause{}
@@ -225,13 +228,13 @@ func (s *session) ofOperator(v *view) []cause {
 
 // causesOf are the causes of one Skyhook, on the node that is named or on all: what is wrong with it as a whole comes
 // first, unless a node tells the same.
-func (s *session) causesOf(o *outlook, sk *v1alpha1.Skyhook, nodes []corev1.Node, only string) []cause {
-	here := grouped(s.onNodes(o, sk, nodes, only))
+func (e explainer) causesOf(o *outlook, sk *v1alpha1.Skyhook, nodes []corev1.Node, only string) []cause {
+	here := grouped(e.onNodes(o, sk, nodes, only))
 	if only != "" {
 		return here
 	}
-	here = append(here, s.gone(o.view, sk)...)
-	whole := slices.DeleteFunc(s.conditions(named(o.Skyhooks, sk.Name), sk), func(c cause) bool {
+	here = append(here, e.gone(o.view, sk)...)
+	whole := slices.DeleteFunc(e.conditions(named(o.Skyhooks, sk.Name), sk), func(c cause) bool {
 		return slices.ContainsFunc(here, func(o cause) bool { return o.Reason == c.Reason })
 	})
 	return append(whole, here...)
@@ -239,7 +242,7 @@ func (s *session) causesOf(o *outlook, sk *v1alpha1.Skyhook, nodes []corev1.Node
 
 // conditions are what is wrong with a whole Skyhook, as far as no node tells of it: since when, the cluster itself knows;
 // where nothing is wrong yet, nobody does.
-func (s *session) conditions(now, sk *v1alpha1.Skyhook) []cause {
+func (e explainer) conditions(now, sk *v1alpha1.Skyhook) []cause {
 	var all []cause
 	for _, kind := range []string{
 		v1alpha1.ConditionStalled, v1alpha1.ConditionRolloutStopped, v1alpha1.ConditionDeletionBlocked, v1alpha1.ConditionUninstallFailed,
@@ -256,29 +259,29 @@ func (s *session) conditions(now, sk *v1alpha1.Skyhook) []cause {
 				w.Since = known.LastTransitionTime
 			}
 		}
-		all = append(all, s.cause(sk.Name, w, ""))
+		all = append(all, e.cause(sk.Name, w, ""))
 	}
 	return all
 }
 
 // onNodes are the causes on single nodes, or on the one that is named. What failed there is read from nodes.
-func (s *session) onNodes(o *outlook, sk *v1alpha1.Skyhook, nodes []corev1.Node, only string) []cause {
+func (e explainer) onNodes(o *outlook, sk *v1alpha1.Skyhook, nodes []corev1.Node, only string) []cause {
 	var all []cause
 	for i := range nodes {
 		n := &nodes[i]
 		if only != "" && n.Name != only {
 			continue
 		}
-		all = append(all, s.onNode(o, sk, n)...)
+		all = append(all, e.onNode(o, sk, n)...)
 	}
 	return all
 }
 
-func (s *session) onNode(o *outlook, sk *v1alpha1.Skyhook, n *corev1.Node) []cause {
+func (e explainer) onNode(o *outlook, sk *v1alpha1.Skyhook, n *corev1.Node) []cause {
 	var all []cause
 	r, err := record.Read(sk.Name, n.Annotations)
 	if err == nil {
-		all = s.failures(o.sight, sk.Name, n, r)
+		all = e.failures(o.sight, sk.Name, n, r)
 	}
 	decided := cmp.Or(o.nodes[n.Name], n)
 	_, why, _ := o.reason(sk.Name, decided)
@@ -295,14 +298,14 @@ func (s *session) onNode(o *outlook, sk *v1alpha1.Skyhook, n *corev1.Node) []cau
 		}
 		w = remembered(r.Wait, w)
 		w.Since = sinceOf(o.view, sk.Name, n.Name, w)
-		all = append(all, s.cause(sk.Name, w, n.Name))
+		all = append(all, e.cause(sk.Name, w, n.Name))
 	}
-	return s.departed(sk, n, s.because(o.sight, sk.Name, decided, r.Wait, all))
+	return e.departed(sk, n, e.because(o.sight, sk.Name, decided, r.Wait, all))
 }
 
 // because adds to what is told of a node why it does not progress for a Skyhook, if nothing of that does. known is what
 // its record tells.
-func (s *session) because(see *sight, skyhook string, n *corev1.Node, known *record.Wait, told []cause) []cause {
+func (e explainer) because(see *sight, skyhook string, n *corev1.Node, known *record.Wait, told []cause) []cause {
 	here, w, waits := see.reason(skyhook, n)
 	w = remembered(known, w)
 	i := slices.IndexFunc(told, func(c cause) bool { return c.Reason == w.Reason })
@@ -319,7 +322,7 @@ func (s *session) because(see *sight, skyhook string, n *corev1.Node, known *rec
 	case w.Reason == v1alpha1.ReasonNodeNotReady && w.Since.IsZero():
 		w.Since = metav1.NewTime(here.NotReadySince)
 	}
-	c := s.cause(skyhook, w, n.Name)
+	c := e.cause(skyhook, w, n.Name)
 	for _, ready := range n.Status.Conditions {
 		if w.Reason == v1alpha1.ReasonNodeNotReady && ready.Type == corev1.NodeReady && ready.Message != "" {
 			c.Message += ": " + ready.Message
@@ -382,31 +385,31 @@ func sinceOf(v *view, skyhook, node string, w record.Wait) metav1.Time {
 }
 
 // failing is a stage that failed, with the last lines of what it printed.
-func (s *session) failing(skyhook, node string, e record.Entry) cause {
-	w := record.Wait{Package: e.Name, Reason: e.Reason, Since: e.Since}
-	w.Message = fmt.Sprintf("%s of %s %s failed", e.Stage, e.Name, e.Version)
-	if e.Restarts > 0 {
-		w.Message += ", " + text.Count(int(e.Restarts), "time")
+func (e explainer) failing(skyhook, node string, entry record.Entry) cause {
+	w := record.Wait{Package: entry.Name, Reason: entry.Reason, Since: entry.Since}
+	w.Message = fmt.Sprintf("%s of %s %s failed", entry.Stage, entry.Name, entry.Version)
+	if entry.Restarts > 0 {
+		w.Message += ", " + text.Count(int(entry.Restarts), "time")
 	}
-	w.Message += ": " + e.Message
-	c := s.cause(skyhook, w, node)
-	c.Message, c.stage = w.Message, e.Stage // what scripts print is not the operator's advice
+	w.Message += ": " + entry.Message
+	c := e.cause(skyhook, w, node)
+	c.Message, c.stage = w.Message, entry.Stage // what scripts print is not the operator's advice
 	if c.Do == "" {
 		c.Do = "Correct the package or its configuration; the stage is retried."
 	}
-	if e.Reason == v1alpha1.ReasonStepFailed {
+	if entry.Reason == v1alpha1.ReasonStepFailed {
 		c.Do = "Correct the script, the configuration or the host. The step is retried with growing pauses, and at once when " +
 			"the package is run again."
 	}
-	if _, never := ofKubelet[e.Reason]; never {
+	if _, never := ofKubelet[entry.Reason]; never {
 		return c // no container started, so that there is no output
 	}
-	c.Do += s.addressed(fmt.Sprintf(" `kubectl skyhook package logs %s --skyhook %s --node %s --stage %s` prints its output.",
-		e.Name, skyhook, node, e.Stage))
+	c.Do += e.addressed(fmt.Sprintf(" `kubectl skyhook package logs %s --skyhook %s --node %s --stage %s` prints its output.",
+		entry.Name, skyhook, node, entry.Stage))
 	return c
 }
 
-func (s *session) cause(skyhook string, w record.Wait, node string) cause {
+func (e explainer) cause(skyhook string, w record.Wait, node string) cause {
 	c := cause{
 		Skyhook: skyhook, by: w.By,
 		Cause: board.Cause{Package: w.Package, Reason: w.Reason, Message: w.Message, Since: w.Since, EndedBy: string(w.Frees)},
@@ -422,17 +425,17 @@ func (s *session) cause(skyhook string, w record.Wait, node string) cause {
 			c.EndedBy = strings.Join(by, ", ")
 		}
 	}
-	advice := s.about(skyhook, node, w).advice(w.Reason)
-	c.Message, c.Do = s.addressed(withoutAdvice(w.Message, advice)), s.addressed(advice)
+	advice := e.about(skyhook, node, w).advice(w.Reason)
+	c.Message, c.Do = e.addressed(withoutAdvice(w.Message, advice)), e.addressed(advice)
 	if w.Reason == v1alpha1.ReasonPodCannotStart {
-		s.explain(&c, w.Message)
+		e.explain(&c, w.Message)
 	}
 	return c
 }
 
 // about is what a wait is about. A pod is told from a taint, whose key may have a slash, by the colon before an effect.
-func (s *session) about(skyhook, node string, w record.Wait) subject {
-	of := subject{skyhook: skyhook, node: node, pkg: w.Package, namespace: s.namespace, by: w.By}
+func (e explainer) about(skyhook, node string, w record.Wait) subject {
+	of := subject{skyhook: skyhook, node: node, pkg: w.Package, namespace: e.namespace, by: w.By}
 	if namespace, pod, ok := strings.Cut(w.By, "/"); ok && !strings.Contains(w.By, ":") {
 		of.podNamespace, of.pod = namespace, pod
 	}
@@ -440,10 +443,10 @@ func (s *session) about(skyhook, node string, w record.Wait) subject {
 }
 
 // explain says what helps against what the kubelet says of a pod that cannot start.
-func (s *session) explain(c *cause, message string) {
+func (e explainer) explain(c *cause, message string) {
 	for reason := range ofKubelet {
 		if strings.Contains(message, ": "+reason+": ") {
-			c.Do = subject{pkg: c.Package, namespace: s.namespace}.advice(reason)
+			c.Do = subject{pkg: c.Package, namespace: e.namespace}.advice(reason)
 			c.EndedBy = strings.Join(textOf(reason).EndedBy, ", ")
 		}
 	}

@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
@@ -35,7 +33,7 @@ func (a *app) uninstallCommand() *cobra.Command {
 }
 
 func (s *session) uninstall(ctx context.Context, name, pkg string, yes bool) error {
-	found, err := s.skyhook(ctx, name)
+	found, err := s.read.skyhook(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -54,10 +52,10 @@ func (s *session) uninstall(ctx context.Context, name, pkg string, yes bool) err
 	if err := s.foretell(ctx, found, after); err != nil {
 		return err
 	}
-	if !s.confirmed(yes, fmt.Sprintf("This will uninstall package %q of Skyhook %q.", pkg, name)) {
+	if !s.write.confirmed(yes, fmt.Sprintf("This will uninstall package %q of Skyhook %q.", pkg, name)) {
 		return nil
 	}
-	err = s.changeSkyhook(ctx, found, func(*v1alpha1.Skyhook) map[string]any {
+	err = s.write.changeSkyhook(ctx, found, func(*v1alpha1.Skyhook) map[string]any {
 		return map[string]any{"spec": map[string]any{"packages": map[string]any{
 			pkg: map[string]any{"uninstall": map[string]any{"apply": true}},
 		}}}
@@ -65,46 +63,14 @@ func (s *session) uninstall(ctx context.Context, name, pkg string, yes bool) err
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Package %q of Skyhook %q is being uninstalled%s; %s shows how far it is\n", pkg, name, s.dryNote(),
+	fmt.Fprintf(s.out, "Package %q of Skyhook %q is being uninstalled%s; %s shows how far it is\n", pkg, name, s.write.dryNote(),
 		s.toCluster("kubectl skyhook status "+name))
-	return nil
-}
-
-// changeSkyhook sends a merge patch, made from the Skyhook as it is now. Only the spec that was shown is changed: where
-// somebody changed it meanwhile, nothing is written.
-func (s *session) changeSkyhook(
-	ctx context.Context, shown *v1alpha1.Skyhook, patch func(now *v1alpha1.Skyhook) map[string]any,
-) error {
-	now := shown
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) {
-		if now == nil {
-			if now, err = s.skyhook(ctx, shown.Name); err != nil {
-				return err
-			}
-		}
-		if now.UID != shown.UID || now.Generation != shown.Generation {
-			return errors.New("it changed meanwhile, so nothing was done; run the command again to see what follows now")
-		}
-		change := patch(now)
-		meta, _ := change["metadata"].(map[string]any)
-		if meta == nil {
-			meta = map[string]any{}
-		}
-		meta["resourceVersion"] = now.ResourceVersion
-		change["metadata"] = meta
-		sent := now.DeepCopy()
-		now = nil
-		return s.merge(ctx, sent, change)
-	})
-	if err != nil {
-		return fmt.Errorf("updating skyhook %q: %w", shown.Name, err)
-	}
 	return nil
 }
 
 // foretell shows what a change of a Skyhook leads to.
 func (s *session) foretell(ctx context.Context, shown, after *v1alpha1.Skyhook) error {
-	v, err := s.look(ctx)
+	v, err := s.read.look(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -117,8 +83,8 @@ func (s *session) foretell(ctx context.Context, shown, after *v1alpha1.Skyhook) 
 	if err != nil {
 		return err
 	}
-	s.tell(&answer, v, f, map[string]bool{after.Name: true})
-	s.caution(v)
+	s.explain.tell(&answer, v, f, map[string]bool{after.Name: true})
+	v.caution(s.err)
 	return s.printPlan(answer, now)
 }
 
@@ -139,7 +105,7 @@ func (a *app) resumeRolloutCommand() *cobra.Command {
 }
 
 func (s *session) resumeRollout(ctx context.Context, name string, yes bool) error {
-	found, err := s.skyhook(ctx, name)
+	found, err := s.read.skyhook(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -162,13 +128,13 @@ func (s *session) resumeRollout(ctx context.Context, name string, yes bool) erro
 	if err := s.foretell(ctx, found, after); err != nil {
 		return err
 	}
-	if !s.confirmed(yes, fmt.Sprintf("This will continue Skyhook %q in %s.", name, compartments(stopped))) {
+	if !s.write.confirmed(yes, fmt.Sprintf("This will continue Skyhook %q in %s.", name, compartments(stopped))) {
 		return nil
 	}
-	if err := s.annotate(ctx, found, v1alpha1.AnnotationResume, now); err != nil {
+	if err := s.write.annotate(ctx, found, v1alpha1.AnnotationResume, now); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Skyhook %q continues%s\n", name, s.dryNote())
+	fmt.Fprintf(s.out, "Skyhook %q continues%s\n", name, s.write.dryNote())
 	return nil
 }
 
@@ -205,15 +171,15 @@ func (a *app) abandonCommand() *cobra.Command {
 }
 
 func (s *session) abandon(ctx context.Context, name string, patterns []string, yes bool) error {
-	found, err := s.skyhook(ctx, name)
+	found, err := s.read.skyhook(ctx, name)
 	if err != nil {
 		return err
 	}
-	matched, err := s.nodesNamed(ctx, patterns)
+	matched, err := s.read.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}
-	having := s.having(matched, name)
+	having := s.read.having(matched, name)
 	if len(having) == 0 {
 		return fmt.Errorf("none of these nodes has packages of Skyhook %q; %s lists those that do", name,
 			s.toCluster("kubectl skyhook node list --skyhook "+name))
@@ -226,10 +192,10 @@ func (s *session) abandon(ctx context.Context, name string, patterns []string, y
 		}
 		fmt.Fprintf(s.out, "  - %s: %s\n", having[i].node.Name, strings.Join(names, ", "))
 	}
-	if !s.confirmed(yes, "Skyhook "+name+" will not uninstall anything there any more.") {
+	if !s.write.confirmed(yes, "Skyhook "+name+" will not uninstall anything there any more.") {
 		return nil
 	}
-	err = s.changeSkyhook(ctx, found, func(now *v1alpha1.Skyhook) map[string]any {
+	err = s.write.changeSkyhook(ctx, found, func(now *v1alpha1.Skyhook) map[string]any {
 		isSeparator := func(r rune) bool { return r == ',' || r == ' ' }
 		nodes := strings.FieldsFunc(now.Annotations[v1alpha1.AnnotationAbandonUninstall], isSeparator)
 		for i := range having {
@@ -243,6 +209,6 @@ func (s *session) abandon(ctx context.Context, name string, patterns []string, y
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Skyhook %q no longer uninstalls anything on %d node(s)%s\n", name, len(having), s.dryNote())
+	fmt.Fprintf(s.out, "Skyhook %q no longer uninstalls anything on %d node(s)%s\n", name, len(having), s.write.dryNote())
 	return nil
 }

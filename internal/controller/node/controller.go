@@ -8,7 +8,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,30 +71,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	now, known := r.Clock.Now(), r.memory.Of(&node)
-	switch behind, err := r.behind(ctx, &node, pods, now); {
+	p := r.newPass(&node, pods)
+	switch behind, err := p.behind(ctx); {
 	case err != nil: // pauses grow until the cache catches up, from which a record would be written
 		ctrl.LoggerFrom(ctx).Error(err, "a node waits for the cache")
 		r.Events.Eventf(&node, nil, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Pass",
 			"Nothing is done on node %s until the operator sees its present state: %s", node.Name, err)
-		return ctrl.Result{RequeueAfter: known.failures.pause(0, []error{err})}, nil
+		return ctrl.Result{RequeueAfter: p.known.failures.pause(0, []error{err})}, nil
 	case behind:
-		return ctrl.Result{RequeueAfter: min(max(freshRetry, now.Sub(known.wrote.at)), freshRetryMost)}, nil
+		return ctrl.Result{RequeueAfter: min(max(freshRetry, p.wrote.at.Sub(p.known.wrote.at)), freshRetryMost)}, nil
 	}
-	var skyhooks v1alpha1.SkyhookList
-	if err := r.Client.List(ctx, &skyhooks, client.UnsafeDisableDeepCopy); err != nil {
-		return ctrl.Result{}, fmt.Errorf("list Skyhooks: %w", err)
-	}
-	p := &pass{
-		node: &node, pods: pods, now: now.Truncate(time.Second), skyhooks: state.InOrder(skyhooks.Items),
-		wrote: written{resourceVersion: node.ResourceVersion, at: now, proved: known.wrote.proved},
-	}
-	if p.snapshot, err = r.Targets.Snapshot(ctx, r.Client, r.Workload, p.skyhooks); err != nil {
+	if err := p.read(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	r.plan(ctx, p)
-	r.execute(ctx, p)
-	p.untold = r.tellGathered(p)
-	known.wrote = p.wrote
-	return r.result(ctx, p), nil
+	p.plan(ctx)
+	p.execute(ctx)
+	p.untold = p.tellGathered()
+	p.known.wrote = p.wrote
+	return p.result(ctx), nil
 }

@@ -19,9 +19,8 @@ import (
 
 // next asks lifecycle for the decision, and fetches what it asks for: a look at the pods that have to leave the node,
 // and evictions, whose refusals the decision has to know to say what is waited for.
-func (r *Reconciler) next(
-	ctx context.Context, p *pass, s *v1alpha1.Skyhook, o lifecycle.Observation,
-) (lifecycle.Decision, error) {
+func (i *item) next(ctx context.Context, o lifecycle.Observation) (lifecycle.Decision, error) {
+	p := i.pass
 	d := lifecycle.Next(o)
 	if !d.LookDrain {
 		return d, nil
@@ -30,20 +29,20 @@ func (r *Reconciler) next(
 		d.Record.Wait, d.Record.Status = o.Record.Wait, cmp.Or(o.Record.Status, d.Record.Status)
 	}
 	unanswered := d
-	options, err := r.drainOptions(s, o)
+	options, err := p.reconciler.drainOptions(i.skyhook, o)
 	if err != nil {
 		return d, err
 	}
 	// Only our own pods are cached, so they are listed; a list that shows none left has to be true now.
-	pods, err := evict.ListNode(ctx, r.Live, p.node.Name)
+	pods, err := evict.ListNode(ctx, p.Live, p.node.Name)
 	if err != nil {
 		return d, err
 	}
-	options.Memory = &r.memory.Of(p.node).drain
+	options.Memory = &p.known.drain
 	options.Memory.Look(pods, p.now)
 	state := drain.Classify(pods, options, nil, p.now)
 	if state.Clear {
-		if pods, err = evict.ConfirmNode(ctx, r.Live, p.node.Name); err != nil {
+		if pods, err = evict.ConfirmNode(ctx, p.Live, p.node.Name); err != nil {
 			return d, err
 		}
 		state = drain.Classify(pods, options, nil, p.now)
@@ -55,16 +54,16 @@ func (r *Reconciler) next(
 	d = lifecycle.Next(o)
 	evicts := d.Evict && len(state.Evict) > 0
 	if evicts || len(d.Start) > 0 {
-		if err := r.mayDisturb(ctx, p, s); err != nil {
+		if err := i.mayDisturb(ctx); err != nil {
 			return unanswered, err // nothing was asked to leave, and no interrupt begins
 		}
 	}
 	if !evicts {
 		return d, nil
 	}
-	accepted, refused, err := r.Evictor.Evict(ctx, state.Evict, options)
+	accepted, refused, err := p.reconciler.Evictor.Evict(ctx, state.Evict, options)
 	p.confirmed = false // they may take long
-	r.reportEvictions(ctx, p.node, s, options.Memory.Evicted(accepted))
+	i.reportEvictions(ctx, options.Memory.Evicted(accepted))
 	if err != nil {
 		err = fmt.Errorf("evict pods from node %s: %w", p.node.Name, err)
 	}
@@ -75,14 +74,15 @@ func (r *Reconciler) next(
 // mayDisturb makes sure that the cache has the node, the Skyhook and the stop of all Skyhooks as the API server has them.
 // An eviction has no precondition and an interrupt only that of the node, and neither may happen if somebody has paused
 // or stopped it.
-func (r *Reconciler) mayDisturb(ctx context.Context, p *pass, s *v1alpha1.Skyhook) error {
-	if err := r.unchanged(ctx, p); err != nil {
+func (i *item) mayDisturb(ctx context.Context) error {
+	p := i.pass
+	if err := p.unchanged(ctx); err != nil {
 		return err
 	}
-	if err := p.snapshot.LatestStop(ctx, r.Live, r.Workload.Namespace); err != nil {
+	if err := p.snapshot.LatestStop(ctx, p.Live, p.Workload.Namespace); err != nil {
 		return err
 	}
-	return r.Latest(ctx, s)
+	return p.Latest(ctx, i.skyhook)
 }
 
 func drainOf(s drain.State) *lifecycle.Drain {
@@ -126,10 +126,11 @@ func (r *Reconciler) drainOptions(s *v1alpha1.Skyhook, o lifecycle.Observation) 
 }
 
 // reportEvictions tells which pods were asked to leave.
-func (r *Reconciler) reportEvictions(ctx context.Context, node *corev1.Node, s *v1alpha1.Skyhook, pods []drain.Pod) {
+func (i *item) reportEvictions(ctx context.Context, pods []drain.Pod) {
+	s, node := i.skyhook, i.pass.node
 	for _, pod := range pods {
 		ctrl.LoggerFrom(ctx).Info("pod evicted", logs.Skyhook, s.Name, logs.Node, node.Name, logs.Pod, pod.String())
-		r.Events.Eventf(node, s, corev1.EventTypeNormal, v1alpha1.EventInterrupt, "Drain",
+		i.pass.Events.Eventf(node, s, corev1.EventTypeNormal, v1alpha1.EventInterrupt, "Drain",
 			"drain for an interrupt of Skyhook %s: evicted pod %s", s.Name, pod)
 	}
 }

@@ -36,13 +36,14 @@ type untold struct {
 // report logs what became of one Skyhook's decision, and sends the events of the node, after its writes: one for stages
 // that began or ended, which is sent later if there are more to come, and one at once for each thing that is worth its
 // own. Those of the Skyhook tell of many nodes at once, so it is only noted for them.
-func (r *Reconciler) report(ctx context.Context, p *pass, i *item) {
-	logRecord(ctx, p.node.Name, i)
+func (i *item) report(ctx context.Context) {
+	p := i.pass
+	logRecord(ctx, i)
 	if slices.ContainsFunc(i.decision.Changes, func(c lifecycle.Change) bool { return !isStage(c) }) {
-		r.tellStages(p, func(u *untold) bool { return u.skyhook.UID == i.skyhook.UID }) // they came before
+		p.tellStages(func(u *untold) bool { return u.skyhook.UID == i.skyhook.UID }) // they came before
 	}
 	for _, c := range i.decision.Changes {
-		logChange(ctx, p.node.Name, i, c)
+		logChange(ctx, i, c)
 		what := state.Transition{
 			Type: corev1.EventTypeNormal, Reason: c.Reason, Stage: c.Stage, State: c.State, Package: c.Package,
 			Version: c.Version,
@@ -50,20 +51,20 @@ func (r *Reconciler) report(ctx context.Context, p *pass, i *item) {
 		switch {
 		case c.Reason == v1alpha1.ReasonImageMoved: // somebody has to look at it
 			what.Type = corev1.EventTypeWarning
-			r.tell(p, i, what, c.Message)
+			i.tell(what, c.Message)
 		case c.Reason == v1alpha1.ReasonUninstalled: // what ends an uninstall; the Skyhook's event has the reason
-			r.gather(p, i, c)
-			r.Transitions.Add(i.skyhook.Name, p.node.Name, c.Message, what)
+			i.gather(c)
+			p.Transitions.Add(i.skyhook.Name, p.node.Name, c.Message, what)
 		case c.Reason != "":
-			r.tell(p, i, what, c.Message)
+			i.tell(what, c.Message)
 		case c.State == v1alpha1.StateErroring:
 			what.Type, what.Reason = corev1.EventTypeWarning, v1alpha1.EventError
-			r.tell(p, i, what, fmt.Sprintf("stage %s of package [%s:%s] fails: %s", c.Stage, c.Package, c.Version, c.Message))
+			i.tell(what, fmt.Sprintf("stage %s of package [%s:%s] fails: %s", c.Stage, c.Package, c.Version, c.Message))
 		default:
-			r.gather(p, i, c)
+			i.gather(c)
 			if c.State == v1alpha1.StateInProgress {
 				what.Reason = v1alpha1.EventApply
-				r.Transitions.Add(i.skyhook.Name, p.node.Name, "", what)
+				p.Transitions.Add(i.skyhook.Name, p.node.Name, "", what)
 			}
 		}
 	}
@@ -85,11 +86,11 @@ func stageText(c lifecycle.Change) string {
 }
 
 // gather notes what an event is to tell of a stage.
-func (r *Reconciler) gather(p *pass, i *item, c lifecycle.Change) {
+func (i *item) gather(c lifecycle.Change) {
 	of := func(u *untold) bool { return u.skyhook.UID == i.skyhook.UID }
-	what := stageText(c)
-	r.tellStages(p, func(u *untold) bool { return of(u) && len(u.note())+len(what) >= maxNote })
-	known := r.memory.Of(p.node)
+	p, what := i.pass, stageText(c)
+	p.tellStages(func(u *untold) bool { return of(u) && len(u.note())+len(what) >= maxNote })
+	known := p.known
 	at := slices.IndexFunc(known.untold, of)
 	if at < 0 {
 		at = len(known.untold)
@@ -106,13 +107,12 @@ func (u *untold) note() string {
 }
 
 // tellStages sends the events about those of the gathered stages that ok accepts.
-func (r *Reconciler) tellStages(p *pass, ok func(*untold) bool) {
-	known := r.memory.Of(p.node)
-	known.untold = slices.DeleteFunc(known.untold, func(u *untold) bool {
+func (p *pass) tellStages(ok func(*untold) bool) {
+	p.known.untold = slices.DeleteFunc(p.known.untold, func(u *untold) bool {
 		if !ok(u) {
 			return false
 		}
-		r.Events.Eventf(p.node, &u.skyhook, corev1.EventTypeNormal, v1alpha1.EventApply, u.action, "%s",
+		p.Events.Eventf(p.node, &u.skyhook, corev1.EventTypeNormal, v1alpha1.EventApply, u.action, "%s",
 			text.Cut(u.note(), maxNote))
 		return true
 	})
@@ -120,14 +120,14 @@ func (r *Reconciler) tellStages(p *pass, ok func(*untold) bool) {
 
 // tellGathered sends the events about stages that were gathered for long enough, or are followed by none for now. It
 // returns when the next of the others is to be sent; 0 for never.
-func (r *Reconciler) tellGathered(p *pass) (after time.Duration) {
-	r.tellStages(p, func(u *untold) bool {
+func (p *pass) tellGathered() (after time.Duration) {
+	p.tellStages(func(u *untold) bool {
 		follows := slices.ContainsFunc(p.items, func(i *item) bool {
 			return i.skyhook.UID == u.skyhook.UID && i.decision.Record.Status == v1alpha1.StatusInProgress
 		})
 		return !follows || p.now.Sub(u.since) >= gatherFor
 	})
-	for _, u := range r.memory.Of(p.node).untold {
+	for _, u := range p.known.untold {
 		if due := u.since.Add(gatherFor).Sub(p.now); after == 0 || due < after {
 			after = due
 		}
@@ -136,8 +136,9 @@ func (r *Reconciler) tellGathered(p *pass) (after time.Duration) {
 }
 
 // tell sends an event of the node, and notes it for the Skyhook.
-func (r *Reconciler) tell(p *pass, i *item, what state.Transition, message string) {
-	r.Events.Eventf(p.node, i.skyhook, what.Type, what.Reason, state.Action(what.Stage, what.Package), "Skyhook %s: %s",
+func (i *item) tell(what state.Transition, message string) {
+	p := i.pass
+	p.Events.Eventf(p.node, i.skyhook, what.Type, what.Reason, state.Action(what.Stage, what.Package), "Skyhook %s: %s",
 		i.skyhook.Name, message)
-	r.Transitions.Add(i.skyhook.Name, p.node.Name, message, what)
+	p.Transitions.Add(i.skyhook.Name, p.node.Name, message, what)
 }

@@ -33,9 +33,8 @@ func (w *world) tells(second int, s *v1alpha1.Skyhook, status v1alpha1.Status, c
 	w.t.Helper()
 	p := w.pass(s)
 	p.now = start.Add(time.Duration(second) * time.Second)
-	p.items = []*item{{skyhook: s, decision: lifecycle.Decision{Record: record.Node{Status: status}, Changes: changes}}}
-	w.report(w.t.Context(), p, p.items[0])
-	after := w.tellGathered(p)
+	decided(p, s, lifecycle.Decision{Record: record.Node{Status: status}, Changes: changes}).report(w.t.Context())
+	after := p.tellGathered()
 	return strings.Join(w.told(""), "\n"), after
 }
 

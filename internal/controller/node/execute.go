@@ -26,43 +26,43 @@ import (
 // execute carries out the decisions of a pass. The node is written first, each write with the resourceVersion that the
 // decisions are based on: when the cache was behind, nothing else happens. Whatever is lost after it, the next pass
 // does again.
-func (r *Reconciler) execute(ctx context.Context, p *pass) {
-	if err := r.writeNode(ctx, p); err != nil {
+func (p *pass) execute(ctx context.Context) {
+	if err := p.writeNode(ctx); err != nil {
 		p.failAll(err)
-		r.tellUnwritten(ctx, p)
+		p.tellUnwritten(ctx)
 		return
 	}
 	for _, i := range p.items {
-		r.measure(p, i) // before the Skyhook is planned, for which the record that was written wakes it
-		if err := r.changePods(ctx, p, i); err != nil {
+		i.measure() // before the Skyhook is planned, for which the record that was written wakes it
+		if err := i.changePods(ctx); err != nil {
 			p.fail(i.skyhook, err)
 		}
-		r.report(ctx, p, i)
+		i.report(ctx)
 	}
-	r.reportTaint(ctx, p)
+	p.reportTaint(ctx)
 }
 
 // writeNode writes what the pass changes of the node for all Skyhooks: nothing if nothing changes, and in one request
 // if it can. The API server takes metadata together with a status, as kubelets send it, but no cordon and no taint. Then
 // conditions go before the record, whose change wakes the node, so that the pass that follows sees both; but for a node
 // that gets its runtime taint, as any workload may be bound to it until the taint is there.
-func (r *Reconciler) writeNode(ctx context.Context, p *pass) error {
-	metadata, err := r.recordChanges(ctx, p)
+func (p *pass) writeNode(ctx context.Context) error {
+	metadata, err := p.recordChanges(ctx)
 	if err != nil {
 		return err
 	}
 	conditions, spec := p.conditionChanges(), p.specChange()
 	switch {
 	case len(conditions) == 0 && len(spec) == 0 && metadata.Empty():
-		return r.confirm(ctx, p)
+		return p.confirm(ctx)
 	case len(conditions) == 0:
-		return r.patchNode(ctx, p, metadata)
+		return p.patchNode(ctx, metadata)
 	case len(spec) == 0:
-		return r.patchStatus(ctx, p, metadata, conditions)
+		return p.patchStatus(ctx, metadata, conditions)
 	}
 	writes := []func() error{
-		func() error { return r.patchStatus(ctx, p, record.Patch{}, conditions) },
-		func() error { return r.patchNode(ctx, p, metadata) },
+		func() error { return p.patchStatus(ctx, record.Patch{}, conditions) },
+		func() error { return p.patchNode(ctx, metadata) },
 	}
 	if p.taint.Mark != nil && *p.taint.Mark {
 		slices.Reverse(writes)
@@ -76,13 +76,13 @@ func (r *Reconciler) writeNode(ctx context.Context, p *pass) error {
 }
 
 // recordChanges is what changes of the node's metadata.
-func (r *Reconciler) recordChanges(ctx context.Context, p *pass) (record.Patch, error) {
+func (p *pass) recordChanges(ctx context.Context) (record.Patch, error) {
 	var all record.Patch
 	if !p.taintFirst {
-		all = r.clearOrphans(ctx, p)
+		all = p.clearOrphans(ctx)
 	}
 	for _, i := range p.items {
-		change, err := p.recordChange(i)
+		change, err := i.recordChange()
 		if err != nil {
 			return record.Patch{}, err
 		}
@@ -96,7 +96,7 @@ func (r *Reconciler) recordChanges(ctx context.Context, p *pass) (record.Patch, 
 	if p.ownReboot {
 		all.Merge(record.AcceptBoot(p.node.Status.NodeInfo.BootID, p.node.Annotations))
 	}
-	r.taintPatch(p, &all)
+	all.Merge(p.taintPatch())
 	return all, nil
 }
 
@@ -114,13 +114,13 @@ func (p *pass) specChange() map[string]any {
 }
 
 // patchNode writes metadata and cordon in one request.
-func (r *Reconciler) patchNode(ctx context.Context, p *pass, all record.Patch) error {
+func (p *pass) patchNode(ctx context.Context, all record.Patch) error {
 	change := map[string]any{"metadata": p.metadataOf(all)}
 	if spec := p.specChange(); len(spec) > 0 {
 		change["spec"] = spec
 	}
 	cordoned := p.node.Spec.Unschedulable
-	if err := r.sendPatch(ctx, p, change); err != nil {
+	if err := p.sendPatch(ctx, change); err != nil {
 		return err
 	}
 	logCordon(ctx, p.node.Name, cordoned, p.unschedulable)
@@ -140,22 +140,22 @@ func (p *pass) metadataOf(all record.Patch) map[string]any {
 	return metadata
 }
 
-func (r *Reconciler) sendPatch(ctx context.Context, p *pass, change map[string]any) error {
+func (p *pass) sendPatch(ctx context.Context, change map[string]any) error {
 	return p.send(change, "record", func(node *corev1.Node, body []byte) error {
-		return r.Client.Patch(ctx, node, client.RawPatch(types.MergePatchType, body))
+		return p.Client.Patch(ctx, node, client.RawPatch(types.MergePatchType, body))
 	})
 }
 
 // patchStatus writes conditions, together with metadata. A strategic merge goes by the type of a condition, and leaves
 // the kubelet's alone.
-func (r *Reconciler) patchStatus(ctx context.Context, p *pass, all record.Patch, conditions []any) error {
+func (p *pass) patchStatus(ctx context.Context, all record.Patch, conditions []any) error {
 	change := map[string]any{"metadata": p.metadataOf(all), "status": map[string]any{"conditions": conditions}}
 	what := "record"
 	if all.Empty() {
 		what = "conditions"
 	}
 	return p.send(change, what, func(node *corev1.Node, body []byte) error {
-		return r.Client.Status().Patch(ctx, node, client.RawPatch(types.StrategicMergePatchType, body),
+		return p.Client.Status().Patch(ctx, node, client.RawPatch(types.StrategicMergePatchType, body),
 			client.FieldOwner(fieldManager))
 	})
 }
@@ -180,21 +180,21 @@ func (p *pass) send(change map[string]any, what string, patch func(node *corev1.
 
 // confirm makes sure that pods are not changed on an old view of the node when there is nothing to write whose
 // precondition would tell. That is rare: only a pod that got lost is replaced without a change of the record.
-func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
+func (p *pass) confirm(ctx context.Context) error {
 	if !slices.ContainsFunc(p.items, func(i *item) bool { return len(i.decision.Start)+len(i.decision.Delete) > 0 }) {
 		return nil
 	}
-	return r.unchanged(ctx, p)
+	return p.unchanged(ctx)
 }
 
 // unchanged makes sure, once in a pass, that what decisions depend on is the same in the API server's node and in the
 // cache's.
-func (r *Reconciler) unchanged(ctx context.Context, p *pass) error {
+func (p *pass) unchanged(ctx context.Context) error {
 	if p.confirmed {
 		return nil
 	}
 	var live corev1.Node
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(p.node), &live); client.IgnoreNotFound(err) != nil {
+	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(p.node), &live); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get node %s: %w", p.node.Name, err)
 	}
 	changed := func(what string) error {
@@ -222,13 +222,14 @@ func (r *Reconciler) unchanged(ctx context.Context, p *pass) error {
 	return nil
 }
 
-func (p *pass) recordChange(i *item) (record.Patch, error) {
+func (i *item) recordChange() (record.Patch, error) {
+	p := i.pass
 	name, d := i.skyhook.Name, i.decision
 	switch {
 	case d.Clear:
 		change := record.Clear(name, d.Record, p.node.Annotations, p.node.Labels)
 		if i.skyhook.DeletionTimestamp == nil {
-			i.seal(p.node, &change) // the node may come back to what it keeps
+			i.seal(&change) // the node may come back to what it keeps
 		}
 		return change, nil
 	case d.Removing, i.withheld:
@@ -238,73 +239,76 @@ func (p *pass) recordChange(i *item) (record.Patch, error) {
 		}
 		return change, nil
 	}
-	return p.write(i, d.Record)
+	return i.write(d.Record)
 }
 
 // write returns the change that makes the node hold a record, with its seal.
-func (p *pass) write(i *item, n record.Node) (record.Patch, error) {
+func (i *item) write(n record.Node) (record.Patch, error) {
+	p := i.pass
 	change, err := record.Write(i.skyhook.Name, n, p.node.Annotations, p.node.Labels)
 	if err != nil {
 		return record.Patch{}, fmt.Errorf("node %s: %w", p.node.Name, err)
 	}
-	i.seal(p.node, &change)
+	i.seal(&change)
 	if change.Only(v1alpha1.AnnotationVersionPrefix + i.skyhook.Name) {
 		return record.Patch{}, nil // else a new operator would write every node of a fleet at once, to tell its version
 	}
 	return change, nil
 }
 
-func (i *item) seal(node *corev1.Node, change *record.Patch) {
-	if i.seals {
+func (i *item) seal(change *record.Patch) {
+	if node := i.pass.node; i.seals {
 		state.SealOf(i.skyhook, node).Apply(change, node.Annotations, node.Labels)
 	}
 }
 
 // changePods deletes first, so that there are never two pods of a package on a node.
-func (r *Reconciler) changePods(ctx context.Context, p *pass, i *item) error {
+func (i *item) changePods(ctx context.Context) error {
 	var errs []error
 	for _, pod := range i.decision.Delete {
-		errs = append(errs, r.deletePod(ctx, p, i, pod))
+		errs = append(errs, i.deletePod(ctx, pod))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	if len(i.decision.Start) == 0 {
-		return r.keepNodeMeta(ctx, p, i.skyhook)
+		return i.keepNodeMeta(ctx)
 	}
-	meta := r.writeNodeMeta(ctx, p, i.skyhook)
+	meta := i.writeNodeMeta(ctx)
 	if meta != nil && !refusal.Final(meta) {
 		return meta
 	}
 	for _, start := range i.decision.Start { // one that cannot be started keeps none of the others
 		if meta != nil {
-			errs = append(errs, r.rejected(ctx, p, i, start, meta))
+			errs = append(errs, i.rejected(ctx, start, meta))
 		} else {
-			errs = append(errs, r.startPod(ctx, p, i, start))
+			errs = append(errs, i.startPod(ctx, start))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (r *Reconciler) deletePod(ctx context.Context, p *pass, i *item, pod lifecycle.Pod) error {
+func (i *item) deletePod(ctx context.Context, pod lifecycle.Pod) error {
+	p := i.pass
 	options := []client.DeleteOption{client.Preconditions{UID: &pod.UID}}
 	if pod.Outcome == lifecycle.Done || i.decision.Force {
 		options = append(options, client.GracePeriodSeconds(0))
 		p.wrote.removed = append(p.wrote.removed, writtenPod{pod.Name, pod.UID})
 	}
-	object := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: r.Workload.Namespace}}
-	err := r.Client.Delete(ctx, object, options...)
+	object := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: p.Workload.Namespace}}
+	err := p.Client.Delete(ctx, object, options...)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // gone already, or another pod by now
 	}
 	if err != nil {
 		return fmt.Errorf("delete pod %s: %w", pod.Name, err)
 	}
-	logPod(ctx, "pod deleted", pod.Name, p, i)
+	logPod(ctx, i, "pod deleted", pod.Name)
 	return nil
 }
 
-func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifecycle.Start) error {
+func (i *item) startPod(ctx context.Context, start lifecycle.Start) error {
+	p := i.pass
 	task := workload.Task{
 		Skyhook: i.skyhook, Package: start.Package, Stage: start.Stage, Run: start.Run,
 		Generation: start.Generation, Interrupt: start.Interrupt, BootID: start.BootID, InterruptRun: start.InterruptRun,
@@ -317,44 +321,44 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 	if permit := permitOf(i.skyhook, p.node.Name); permit != nil {
 		task.Order = permit.Order
 	}
-	pod, err := r.Workload.Pod(task)
+	pod, err := p.Workload.Pod(task)
 	if err != nil {
 		return err
 	}
-	err = r.Client.Create(ctx, pod)
+	err = p.Client.Create(ctx, pod)
 	lost := unlabelled(pod)
 	if err != nil || lost != nil {
 		p.wrote.proved = false // there may be a pod that the cache lacks
 	}
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		taken, err := r.nameTaken(ctx, i.skyhook, pod)
+		taken, err := i.nameTaken(ctx, pod)
 		if taken == nil || err != nil {
 			return err
 		}
-		return r.rejected(ctx, p, i, start, taken)
+		return i.rejected(ctx, start, taken)
 	case refusal.Final(err):
-		return r.rejected(ctx, p, i, start, err)
+		return i.rejected(ctx, start, err)
 	case lost != nil:
-		return r.rejected(ctx, p, i, start, lost)
+		return i.rejected(ctx, start, lost)
 	case err != nil:
 		return fmt.Errorf("create pod %s for stage %s of package %s: %w", pod.Name, start.Stage, start.Package, err)
 	}
 	p.wrote.created = append(p.wrote.created, writtenPod{pod.Name, pod.UID})
-	logPod(ctx, "pod created", pod.Name, p, i,
+	logPod(ctx, i, "pod created", pod.Name,
 		logs.Package, start.Package, logs.Version, start.Version, logs.Stage, start.Stage)
 	return nil
 }
 
 // rejected records that the API server refuses the pod, or what it mounts, so that people see why nothing happens. The
 // next pass retries after a pause.
-func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifecycle.Start, cause error) error {
-	n, change := lifecycle.Reject(i.decision.Record, start, cause.Error(), p.now)
-	patch, err := p.write(i, n)
+func (i *item) rejected(ctx context.Context, start lifecycle.Start, cause error) error {
+	n, change := lifecycle.Reject(i.decision.Record, start, cause.Error(), i.pass.now)
+	patch, err := i.write(n)
 	if err != nil {
 		return err
 	}
-	if err := r.patchNode(ctx, p, patch); err != nil {
+	if err := i.pass.patchNode(ctx, patch); err != nil {
 		return err
 	}
 	if i.decision.Record = n; change != nil {
@@ -366,9 +370,10 @@ func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifec
 // nameTaken looks at the pod that has the name of the one to be created. One of ours is in the cache soon, and the next
 // pass sees to it, unless it lacks the label that the cache goes by; anything else needs a person, who is told by
 // taken.
-func (r *Reconciler) nameTaken(ctx context.Context, s *v1alpha1.Skyhook, pod *corev1.Pod) (taken, err error) {
+func (i *item) nameTaken(ctx context.Context, pod *corev1.Pod) (taken, err error) {
+	s := i.skyhook
 	var live corev1.Pod
-	err = r.Live.Get(ctx, client.ObjectKeyFromObject(pod), &live)
+	err = i.pass.Live.Get(ctx, client.ObjectKeyFromObject(pod), &live)
 	switch {
 	case apierrors.IsNotFound(err):
 		// No event may tell that the name is free.

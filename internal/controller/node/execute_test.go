@@ -73,12 +73,13 @@ func TestWriteNode(t *testing.T) {
 			remember(t, n, "demo", applied)
 			w := newWorld(t, n)
 			p := w.pass(newSkyhook("demo"))
-			p.items, p.unschedulable = []*item{{skyhook: newSkyhook("demo"), decision: c.decision}}, c.cordon
+			decided(p, newSkyhook("demo"), c.decision)
+			p.unschedulable = c.cordon
 			if c.stale {
 				p.wrote.resourceVersion = "9"
 			}
 			sent := p.wrote.resourceVersion
-			if err := w.writeNode(t.Context(), p); apierrors.IsConflict(err) != c.stale || err != nil && !c.stale {
+			if err := p.writeNode(t.Context()); apierrors.IsConflict(err) != c.stale || err != nil && !c.stale {
 				t.Fatalf("got %v", err)
 			}
 			if got := patchKeys(t, w.bodies, sent); got != c.want {
@@ -164,8 +165,8 @@ func TestConfirm(t *testing.T) {
 			}
 			w.Live = live.Client
 			p := w.pass(s)
-			p.items = []*item{{skyhook: s, decision: lifecycle.Decision{Record: r, Delete: w.ownPods(s, p.pods)}}}
-			w.execute(t.Context(), p)
+			decided(p, s, lifecycle.Decision{Record: r, Delete: p.item(s).ownPods()})
+			p.execute(t.Context())
 			err := errors.Join(p.errs...)
 			if !c.ok(err) || len(w.bodies) != 0 {
 				t.Errorf("error %v, patches %q", err, w.bodies)
@@ -184,8 +185,8 @@ func TestConfirmAsksOnlyWhenPodsChange(t *testing.T) {
 	w := newWorld(t, n)
 	w.Live = nil // asking would panic
 	p := w.pass(s)
-	p.items = []*item{{skyhook: s, decision: lifecycle.Decision{Record: r}}}
-	if err := w.writeNode(t.Context(), p); err != nil {
+	decided(p, s, lifecycle.Decision{Record: r})
+	if err := p.writeNode(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -207,10 +208,10 @@ func TestNameTaken(t *testing.T) {
 			c.change(pod)
 			w := newWorld(t, newNode(), pod)
 			p := w.pass(s)
-			i := &item{skyhook: s, decision: lifecycle.Decision{Record: entry(v1alpha1.StageApply, v1alpha1.StateInProgress)}}
+			i := decided(p, s, lifecycle.Decision{Record: entry(v1alpha1.StageApply, v1alpha1.StateInProgress)})
 			begun := startOf("r2")
 			begun.Version = "1.0.0"
-			err := w.startPod(t.Context(), p, i, begun)
+			err := i.startPod(t.Context(), begun)
 			if err != nil || len(p.wrote.created) != 0 {
 				t.Fatalf("error %v, created %v", err, p.wrote.created)
 			}
@@ -320,9 +321,9 @@ func TestRefusedMetadata(t *testing.T) {
 func TestDeleteOnlyThatPod(t *testing.T) {
 	w := newWorld(t, newNode())
 	p := w.pass()
-	i := &item{skyhook: newSkyhook("demo")}
-	w.must(w.deletePod(t.Context(), p, i, lifecycle.Pod{Name: "runs", UID: "1", Outcome: lifecycle.Running}))
-	w.must(w.deletePod(t.Context(), p, i, lifecycle.Pod{Name: "done", UID: "2", Outcome: lifecycle.Done}))
+	i := p.item(newSkyhook("demo"))
+	w.must(i.deletePod(t.Context(), lifecycle.Pod{Name: "runs", UID: "1", Outcome: lifecycle.Running}))
+	w.must(i.deletePod(t.Context(), lifecycle.Pod{Name: "done", UID: "2", Outcome: lifecycle.Done}))
 	if got := strings.Join(w.deletes, ", "); got != "runs uid=1, done uid=2 grace=0" {
 		t.Errorf("requests: %s", got)
 	}
@@ -351,7 +352,7 @@ func TestForcedDeletion(t *testing.T) {
 				Wanted: situation.Wanted{Abandoned: c.abandon}, Record: entry(v1alpha1.StageUninstall, v1alpha1.StateInProgress),
 				Pods: []lifecycle.Pod{{Name: "runs", UID: "1", Outcome: lifecycle.Running, Terminating: c.finishing}},
 			})
-			w.must(w.changePods(t.Context(), p, &item{skyhook: s, decision: d}))
+			w.must(decided(p, s, d).changePods(t.Context()))
 			if got := strings.Join(w.deletes, ", "); got != c.want || (len(p.wrote.removed) == 1) != c.abandon {
 				t.Errorf("requests %q, want %q; expected to leave the cache: %v", got, c.want, p.wrote.removed)
 			}

@@ -222,10 +222,17 @@ func (w *world) pass(skyhooks ...*v1alpha1.Skyhook) *pass {
 	w.must(err)
 	pods, err := w.PodsOn(w.t.Context(), n.Name)
 	w.must(err)
-	return &pass{
-		node: n, pods: pods, now: start, skyhooks: skyhooks, snapshot: snapshot, unschedulable: n.Spec.Unschedulable,
-		wrote: written{resourceVersion: n.ResourceVersion, at: start},
-	}
+	p := w.newPass(n, pods)
+	p.now, p.wrote.at = start, start
+	p.skyhooks, p.snapshot, p.unschedulable = skyhooks, snapshot, n.Spec.Unschedulable
+	return p
+}
+
+// decided adds a decision to a pass.
+func decided(p *pass, s *v1alpha1.Skyhook, d lifecycle.Decision) *item {
+	i := &item{pass: p, skyhook: s, decision: d}
+	p.items = append(p.items, i)
+	return i
 }
 
 // newSkyhook targets every node with package a and has permitted node-1.

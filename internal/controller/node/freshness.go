@@ -43,36 +43,36 @@ const (
 // would refuse, and passes that would not see their own pods. After a while it asks the API server whether there is
 // anything left to wait for: to take a pod that runs for one that is gone could uncordon a node that reboots. The error
 // says what is missing then.
-func (r *Reconciler) behind(ctx context.Context, node *corev1.Node, pods []*corev1.Pod, now time.Time) (bool, error) {
-	known := r.memory.Of(node)
-	w := known.wrote
-	late := now.Sub(w.at) >= freshPatience
-	if older(node.ResourceVersion, w.resourceVersion) {
+func (p *pass) behind(ctx context.Context) (bool, error) {
+	w := p.known.wrote
+	late := p.wrote.at.Sub(w.at) >= freshPatience
+	if older(p.node.ResourceVersion, w.resourceVersion) {
 		if !late {
 			return true, nil
 		}
-		if err := r.stillNewer(ctx, node, &w); err != nil {
+		if err := p.stillNewer(ctx, &w); err != nil {
 			return true, err
 		}
 	}
-	w.created, w.removed = unseen(pods, w.created, false), unseen(pods, w.removed, true)
+	w.created, w.removed = unseen(p.pods, w.created, false), unseen(p.pods, w.removed, true)
 	if len(w.created)+len(w.removed) > 0 && !late {
 		return true, nil
 	}
-	if err := r.stillUnseen(ctx, &w); err != nil {
+	if err := p.stillUnseen(ctx, &w); err != nil {
 		return true, err
 	}
 	w.created, w.removed = nil, nil
-	known.wrote = w
+	p.known.wrote, p.wrote.proved = w, w.proved
 	return false, nil
 }
 
 // stillNewer asks the API server for a node that the cache shows older than it was written. One that was restored from
 // a backup counts from an earlier version again, and what was known of its pods says nothing any more. The error says
 // that it is newer.
-func (r *Reconciler) stillNewer(ctx context.Context, node *corev1.Node, w *written) error {
+func (p *pass) stillNewer(ctx context.Context, w *written) error {
+	node := p.node
 	var live corev1.Node
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(node), &live); err != nil {
+	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(node), &live); err != nil {
 		return fmt.Errorf("get node %s: %w", node.Name, err)
 	}
 	if live.UID == node.UID && older(live.ResourceVersion, w.resourceVersion) {
@@ -88,38 +88,38 @@ func (r *Reconciler) stillNewer(ctx context.Context, node *corev1.Node, w *writt
 // stillUnseen asks the API server for the pods that the cache should show, or should not. The error says that it has
 // them, or has not. One without the label by which we cache pods never shows up: that the cache has all pods has to be
 // proved again.
-func (r *Reconciler) stillUnseen(ctx context.Context, w *written) error {
-	for _, p := range w.created {
-		live, err := r.livePod(ctx, p)
+func (p *pass) stillUnseen(ctx context.Context, w *written) error {
+	for _, pod := range w.created {
+		live, err := p.livePod(ctx, pod)
 		switch {
 		case err != nil:
 			return err
 		case live != nil && unlabelled(live) == nil:
-			return fmt.Errorf("pod %s was created %s ago or more, and the cache does not show it", p.name, freshPatience)
+			return fmt.Errorf("pod %s was created %s ago or more, and the cache does not show it", pod.name, freshPatience)
 		case live != nil:
 			w.proved = false
 		}
 	}
-	for _, p := range w.removed {
-		live, err := r.livePod(ctx, p)
+	for _, pod := range w.removed {
+		live, err := p.livePod(ctx, pod)
 		if err != nil {
 			return err
 		}
 		if live == nil {
-			return fmt.Errorf("pod %s is gone for %s or more, and the cache still shows it", p.name, freshPatience)
+			return fmt.Errorf("pod %s is gone for %s or more, and the cache still shows it", pod.name, freshPatience)
 		}
 	}
 	return nil
 }
 
 // livePod returns a pod that this operator wrote; nil when the API server has none, or another of its name.
-func (r *Reconciler) livePod(ctx context.Context, p writtenPod) (*corev1.Pod, error) {
+func (p *pass) livePod(ctx context.Context, pod writtenPod) (*corev1.Pod, error) {
 	var live corev1.Pod
-	err := r.Live.Get(ctx, types.NamespacedName{Namespace: r.Workload.Namespace, Name: p.name}, &live)
+	err := p.Live.Get(ctx, types.NamespacedName{Namespace: p.Workload.Namespace, Name: pod.name}, &live)
 	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("get pod %s: %w", p.name, err)
+		return nil, fmt.Errorf("get pod %s: %w", pod.name, err)
 	}
-	if live.UID != p.uid { // nor has what was not found
+	if live.UID != pod.uid { // nor has what was not found
 		return nil, nil //nolint:nilnil // there is none
 	}
 	return &live, nil

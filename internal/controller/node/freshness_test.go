@@ -71,8 +71,9 @@ func TestFreshness(t *testing.T) {
 			for _, uid := range c.pods {
 				pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}})
 			}
+			w.clock.SetTime(start.Add(c.later))
 			for range 2 { // asking changes nothing
-				behind, err := w.behind(t.Context(), node, pods, start.Add(c.later))
+				behind, err := w.newPass(node, pods).behind(t.Context())
 				if got := map[bool]string{false: goesOn, true: waits}[behind]; err != nil && (!behind || c.want != tells) || err == nil && got != c.want {
 					t.Errorf("%s: %v", got, err)
 				}
@@ -94,7 +95,7 @@ func TestFreshnessOfARecreatedNode(t *testing.T) {
 	w.memory.Of(newNode()).wrote = written{resourceVersion: "100", at: start, proved: true}
 	again := newNode()
 	again.UID = "uid-again"
-	if behind, err := w.behind(t.Context(), again, nil, start); err != nil || behind || w.memory.Of(again).wrote.proved {
+	if behind, err := w.newPass(again, nil).behind(t.Context()); err != nil || behind || w.memory.Of(again).wrote.proved {
 		t.Errorf("it waits, or the other one is remembered: %+v %v", w.memory.Of(again).wrote, err)
 	}
 }

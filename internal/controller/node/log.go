@@ -10,9 +10,10 @@ import (
 )
 
 // logChange tells of one transition. What a step printed is in events and records, which fewer people read.
-func logChange(ctx context.Context, node string, i *item, c lifecycle.Change) {
+func logChange(ctx context.Context, i *item, c lifecycle.Change) {
 	values := []any{
-		logs.Skyhook, i.skyhook.Name, logs.Node, node, logs.Package, c.Package, logs.Version, c.Version, logs.Stage, c.Stage,
+		logs.Skyhook, i.skyhook.Name, logs.Node, i.pass.node.Name, logs.Package, c.Package, logs.Version, c.Version,
+		logs.Stage, c.Stage,
 	}
 	if c.Reason != "" {
 		ctrl.LoggerFrom(ctx).Info("package changed", append(values, logs.Reason, c.Reason)...)
@@ -27,8 +28,8 @@ func logChange(ctx context.Context, node string, i *item, c lifecycle.Change) {
 }
 
 // logRecord tells what else a record says anew: the status, and the permit that the node is done with.
-func logRecord(ctx context.Context, node string, i *item) {
-	log := ctrl.LoggerFrom(ctx).V(logs.Debug).WithValues(logs.Skyhook, i.skyhook.Name, logs.Node, node)
+func logRecord(ctx context.Context, i *item) {
+	log := ctrl.LoggerFrom(ctx).V(logs.Debug).WithValues(logs.Skyhook, i.skyhook.Name, logs.Node, i.pass.node.Name)
 	before, now := i.before, i.decision.Record
 	if now.Status != before.Status {
 		log.Info("node status changed", logs.From, before.Status, logs.To, now.Status)
@@ -51,7 +52,7 @@ func logCordon(ctx context.Context, node string, before, now bool) {
 }
 
 // logPod tells what was done with a pod of a package.
-func logPod(ctx context.Context, message, pod string, p *pass, i *item, values ...any) {
+func logPod(ctx context.Context, i *item, message, pod string, values ...any) {
 	ctrl.LoggerFrom(ctx).V(logs.Debug).Info(message,
-		append([]any{logs.Skyhook, i.skyhook.Name, logs.Node, p.node.Name, logs.Pod, pod}, values...)...)
+		append([]any{logs.Skyhook, i.skyhook.Name, logs.Node, i.pass.node.Name, logs.Pod, pod}, values...)...)
 }

@@ -59,15 +59,15 @@ func TestPassIsLogged(t *testing.T) {
 		w.clock.SetTime(w.clock.Now().Add(15e9))
 	}
 	p := w.pass(s)
-	failed := &item{skyhook: s, decision: lifecycle.Decision{
+	failed := decided(p, s, lifecycle.Decision{
 		Record: entry(v1alpha1.StageApply, v1alpha1.StateErroring),
 		Changes: []lifecycle.Change{{
 			Package: "a", Version: "1.0.0", Stage: v1alpha1.StageApply, State: v1alpha1.StateErroring, Message: "printed " + secret,
 		}},
-	}}
-	w.report(ctx, p, failed)
-	w.reportEvictions(ctx, p.node, s, []drain.Pod{{Namespace: "default", Name: "web"}})
-	w.must(w.deletePod(ctx, p, failed, lifecycle.Pod{Name: w.pods()[0].Name, UID: w.pods()[0].UID}))
+	})
+	failed.report(ctx)
+	failed.reportEvictions(ctx, []drain.Pod{{Namespace: "default", Name: "web"}})
+	w.must(failed.deletePod(ctx, lifecycle.Pod{Name: w.pods()[0].Name, UID: w.pods()[0].UID}))
 	const common = `"skyhook":"demo","node":"node-1"`
 	for _, want := range [][]string{
 		{`"msg":"node cordoned"`, `"level":0`, `"node":"node-1"`},

@@ -13,10 +13,11 @@ import (
 
 // measure notes how long the stages took whose end a pass recorded, and a drain: each once, as no other pass records it.
 // A drain that nothing needs any more has no end.
-func (r *Reconciler) measure(p *pass, i *item) {
+func (i *item) measure() {
+	p := i.pass
 	since := lifecycle.DrainStarted(i.before)
 	if since != nil && i.decision.Drained && lifecycle.DrainStarted(i.decision.Record) == nil {
-		r.Metrics.DrainTook(i.skyhook, max(0, p.now.Sub(since.Time)))
+		p.Metrics.DrainTook(i.skyhook, max(0, p.now.Sub(since.Time)))
 	}
 	for _, c := range i.decision.Changes {
 		if c.State != v1alpha1.StateComplete || c.Reason != "" {
@@ -26,11 +27,11 @@ func (r *Reconciler) measure(p *pass, i *item) {
 		if record.IsInterrupt(c.Stage) && i.flight != nil {
 			key.Interrupt = i.flight.Type
 		}
-		if took := p.took(i, c); took > 0 {
-			r.Durations.Add(i.skyhook.Name, key, took)
-			r.Metrics.StageTook(i.skyhook, c.Package, c.Stage, took)
+		if took := i.took(c); took > 0 {
+			p.Durations.Add(i.skyhook.Name, key, took)
+			p.Metrics.StageTook(i.skyhook, c.Package, c.Stage, took)
 			if key.Interrupt == v1alpha1.InterruptReboot {
-				r.Metrics.RebootTook(i.skyhook, took)
+				p.Metrics.RebootTook(i.skyhook, took)
 			}
 		}
 	}
@@ -38,7 +39,7 @@ func (r *Reconciler) measure(p *pass, i *item) {
 
 // took is how long a stage took that is complete now; 0 if that is not known, or if it took more than one attempt, which
 // says nothing of how long one takes. Of packages that one interrupt runs for, the one that owns it tells.
-func (p *pass) took(i *item, c lifecycle.Change) time.Duration {
+func (i *item) took(c lifecycle.Change) time.Duration {
 	e := i.before.Packages[record.Key(c.Package, c.Version)]
 	if e.Stage != c.Stage || !e.Active() || e.Restarts > 0 {
 		return 0
@@ -47,8 +48,8 @@ func (p *pass) took(i *item, c lifecycle.Change) time.Duration {
 		if i.flight.Since.IsZero() {
 			return 0
 		}
-		back := p.now
-		for _, n := range p.node.Status.Conditions { // this operator may have been away
+		back := i.pass.now
+		for _, n := range i.pass.node.Status.Conditions { // this operator may have been away
 			if at := n.LastTransitionTime.Time; n.Type == corev1.NodeReady && at.After(i.flight.Since.Time) && at.Before(back) {
 				back = at
 			}

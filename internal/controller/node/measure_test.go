@@ -93,9 +93,9 @@ func TestMeasureUnwritten(t *testing.T) {
 	w := newWorld(t, s, n, ended(podOf(t, s), 42*time.Second))
 	w.Durations = &state.Durations{}
 	p := w.pass(s)
-	w.plan(t.Context(), p)
+	p.plan(t.Context())
 	p.wrote.resourceVersion = "9" // somebody changed the node since
-	w.execute(t.Context(), p)
+	p.execute(t.Context())
 	if got := w.Durations.Take("demo"); got != nil || len(p.errs) == 0 {
 		t.Errorf("measured %+v, errors %v", got, p.errs)
 	}

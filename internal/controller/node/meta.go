@@ -26,14 +26,15 @@ const metaPatience = time.Minute
 const fieldManager = "skyhook-node-controller"
 
 // writeNodeMeta brings the ConfigMap with the node's metadata up to date, before a pod mounts it.
-func (r *Reconciler) writeNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Skyhook) error {
-	want, err := r.Workload.NodeMeta(s, p.node)
+func (i *item) writeNodeMeta(ctx context.Context) error {
+	p, s := i.pass, i.skyhook
+	want, err := p.Workload.NodeMeta(s, p.node)
 	if err != nil {
 		return err
 	}
 	digest := workload.ContentDigest(want)
 	var have corev1.ConfigMap
-	err = r.Client.Get(ctx, client.ObjectKeyFromObject(want), &have, client.UnsafeDisableDeepCopy)
+	err = p.Client.Get(ctx, client.ObjectKeyFromObject(want), &have, client.UnsafeDisableDeepCopy)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get ConfigMap %s: %w", want.Name, err)
 	}
@@ -44,9 +45,9 @@ func (r *Reconciler) writeNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Sky
 	want.Annotations[v1alpha1.AnnotationDigest] = digest
 	if exists { // as a whole, so that nothing stays that others put there
 		want.ResourceVersion = have.ResourceVersion
-		err = r.Client.Update(ctx, want, client.FieldOwner(fieldManager))
+		err = p.Client.Update(ctx, want, client.FieldOwner(fieldManager))
 	} else {
-		err = r.Client.Apply(ctx, applyConfigMap(want), client.FieldOwner(fieldManager), client.ForceOwnership)
+		err = p.Client.Apply(ctx, applyConfigMap(want), client.FieldOwner(fieldManager), client.ForceOwnership)
 	}
 	if err != nil {
 		return fmt.Errorf("write ConfigMap %s with the metadata of node %s: %w", want.Name, p.node.Name, err)
@@ -56,17 +57,18 @@ func (r *Reconciler) writeNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Sky
 
 // keepNodeMeta writes the ConfigMap again if it is gone while a pod mounts it, which starts no container without it, nor
 // after the next boot: the cache may have shown one that a pass had deleted that took the node for gone.
-func (r *Reconciler) keepNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Skyhook) error {
+func (i *item) keepNodeMeta(ctx context.Context) error {
+	p := i.pass
 	if !slices.ContainsFunc(p.pods, func(pod *corev1.Pod) bool {
-		return metav1.IsControlledBy(pod, s) && pod.DeletionTimestamp == nil && !workload.Ended(pod) &&
+		return metav1.IsControlledBy(pod, i.skyhook) && pod.DeletionTimestamp == nil && !workload.Ended(pod) &&
 			p.now.Sub(pod.CreationTimestamp.Time) >= metaPatience
 	}) {
 		return nil
 	}
-	key := client.ObjectKey{Namespace: r.Workload.Namespace, Name: workload.NodeMetaName(s.Name, p.node.Name)}
-	err := r.Client.Get(ctx, key, &corev1.ConfigMap{}, client.UnsafeDisableDeepCopy)
+	key := client.ObjectKey{Namespace: p.Workload.Namespace, Name: workload.NodeMetaName(i.skyhook.Name, p.node.Name)}
+	err := p.Client.Get(ctx, key, &corev1.ConfigMap{}, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
-		return r.writeNodeMeta(ctx, p, s)
+		return i.writeNodeMeta(ctx)
 	}
 	if err != nil {
 		err = fmt.Errorf("get ConfigMap %s: %w", key.Name, err)
@@ -118,17 +120,15 @@ func (p *pass) conditions() []corev1.NodeCondition {
 			return !i.withheld && record.ConditionOf(i.skyhook.Name, t)
 		})
 	}
+	exists := func(t corev1.NodeConditionType) bool {
+		return slices.ContainsFunc(p.skyhooks, func(s *v1alpha1.Skyhook) bool { return record.ConditionOf(s.Name, t) })
+	}
 	for _, c := range p.node.Status.Conditions {
-		if record.OwnsCondition(c.Type) && !handled(c.Type) && p.exists(c.Type) {
+		if record.OwnsCondition(c.Type) && !handled(c.Type) && exists(c.Type) {
 			want = append(want, c)
 		}
 	}
 	return want
-}
-
-// exists reports whether a condition belongs to a Skyhook that exists.
-func (p *pass) exists(t corev1.NodeConditionType) bool {
-	return slices.ContainsFunc(p.skyhooks, func(s *v1alpha1.Skyhook) bool { return record.ConditionOf(s.Name, t) })
 }
 
 // sameConditions compares our conditions in have with want, without their times.

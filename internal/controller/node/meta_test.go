@@ -47,7 +47,7 @@ func TestConditions(t *testing.T) {
 			demo := newSkyhook("demo")
 			p := w.pass(demo, newSkyhook("idle"))
 			p.now = start.Add(time.Minute)
-			p.items = []*item{{skyhook: demo, decision: lifecycle.Decision{Record: r, Removing: c.leaving}}}
+			decided(p, demo, lifecycle.Decision{Record: r, Removing: c.leaving})
 			got := p.conditions()
 			if kinds(got) != c.want {
 				t.Errorf("got %s", kinds(got))
@@ -82,12 +82,12 @@ func TestConditionsOfABareRecord(t *testing.T) {
 			}
 			demo := newSkyhook("demo")
 			p := newWorld(t, n).pass(demo, newSkyhook("idle"))
-			p.items = []*item{{skyhook: demo, decision: lifecycle.Decision{Record: c.record}}}
+			decided(p, demo, lifecycle.Decision{Record: c.record})
 			got := p.conditions()
 			if kinds(got) != c.want {
 				t.Errorf("got %s", kinds(got))
 			}
-			change, err := p.recordChange(p.items[0])
+			change, err := p.items[0].recordChange()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,7 +140,7 @@ func TestNodeMetaIsWrittenOnlyWhenItChanged(t *testing.T) {
 	key := client.ObjectKey{Namespace: namespace, Name: workload.NodeMetaName("demo", nodeName)}
 	write := func(p *pass) corev1.ConfigMap {
 		t.Helper()
-		w.must(w.writeNodeMeta(t.Context(), p, s))
+		w.must(p.item(s).writeNodeMeta(t.Context()))
 		var cm corev1.ConfigMap
 		w.must(w.Client.Get(t.Context(), key, &cm))
 		return cm
@@ -184,7 +184,7 @@ func TestNodeMetaThatSomebodyChanged(t *testing.T) {
 			p := w.pass(s)
 			want, err := w.Workload.NodeMeta(s, p.node)
 			w.must(err)
-			w.must(w.writeNodeMeta(t.Context(), p, s))
+			w.must(p.item(s).writeNodeMeta(t.Context()))
 			var cm corev1.ConfigMap
 			w.must(w.Client.Get(t.Context(), key, &cm))
 			if cm.Annotations[v1alpha1.AnnotationDigest] != workload.MetaDigest(&cm) {
@@ -193,13 +193,13 @@ func TestNodeMetaThatSomebodyChanged(t *testing.T) {
 			c.change(&cm)
 			w.must(w.Client.Update(t.Context(), &cm))
 			w.Client = slimmed{w.Client}
-			w.must(w.writeNodeMeta(t.Context(), p, s))
+			w.must(p.item(s).writeNodeMeta(t.Context()))
 			w.must(w.Live.Get(t.Context(), key, &cm))
 			if !workload.Holds(&cm, want.Data) {
 				t.Errorf("steps would see %v %v", cm.Data, cm.BinaryData)
 			}
 			before := cm.ResourceVersion
-			w.must(w.writeNodeMeta(t.Context(), p, s))
+			w.must(p.item(s).writeNodeMeta(t.Context()))
 			w.must(w.Live.Get(t.Context(), key, &cm))
 			if cm.ResourceVersion != before {
 				t.Error("it is written again and again")

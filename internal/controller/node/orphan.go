@@ -16,15 +16,15 @@ import (
 
 // clearOrphans removes what Skyhooks left that were deleted without their finalizer: labels, the cordon, the permit.
 // What was installed stays recorded.
-func (r *Reconciler) clearOrphans(ctx context.Context, p *pass) record.Patch {
+func (p *pass) clearOrphans(ctx context.Context) record.Patch {
 	var all record.Patch
 	cordons := map[string]bool{}
 	maps.Copy(cordons, p.cordons)
 	lift := false
 	for _, name := range p.orphans() {
-		n, _ := r.Records.Read(name, p.node) // unreadable states stay as they are
+		n, _ := p.Records.Read(name, p.node) // unreadable states stay as they are
 		cordons[name] = n.Cordoned
-		if change, cleared := r.clearOrphan(ctx, p, name, n); cleared {
+		if change, cleared := p.clearOrphan(ctx, name, n); cleared {
 			all.Merge(change)
 			lift = lift || n.Cordoned
 			cordons[name] = false
@@ -38,7 +38,7 @@ func (r *Reconciler) clearOrphans(ctx context.Context, p *pass) record.Patch {
 
 // clearOrphan returns the change that removes what one Skyhook left, and ends its interrupt in flight; false when there
 // is nothing to remove, or it must stay for now.
-func (r *Reconciler) clearOrphan(ctx context.Context, p *pass, name string, n record.Node) (record.Patch, bool) {
+func (p *pass) clearOrphan(ctx context.Context, name string, n record.Node) (record.Patch, bool) {
 	interrupts := p.inFlight.OwnedBy(name)
 	n.FinishedPermit = ""
 	change := record.Clear(name, n, p.node.Annotations, p.node.Labels)
@@ -46,11 +46,11 @@ func (r *Reconciler) clearOrphan(ctx context.Context, p *pass, name string, n re
 		return record.Patch{}, false
 	}
 	if n.Cordoned || interrupts {
-		if err := r.prove(ctx, p); err != nil {
+		if err := p.prove(ctx); err != nil {
 			return record.Patch{}, false // noted; its cordon and its interrupt stay
 		}
 	}
-	gone, err := r.gone(ctx, name)
+	gone, err := p.gone(ctx, name)
 	if err != nil {
 		p.errs = append(p.errs, err)
 	}
@@ -63,20 +63,15 @@ func (r *Reconciler) clearOrphan(ctx context.Context, p *pass, name string, n re
 	return change, true
 }
 
-// orphans are the names of the Skyhooks that the node has something of and that do not exist.
+// orphans are the names of the Skyhooks that do not exist, and of which the node has a record or the interrupt in flight.
 func (p *pass) orphans() []string {
-	return slices.DeleteFunc(p.recorded(), func(name string) bool {
-		return slices.ContainsFunc(p.skyhooks, func(s *v1alpha1.Skyhook) bool { return s.Name == name })
-	})
-}
-
-// recorded are the names of the Skyhooks of which the node has a record, or the interrupt in flight.
-func (p *pass) recorded() []string {
 	names := record.Skyhooks(p.node.Annotations, p.node.Labels)
 	if p.inFlight != nil && !slices.Contains(names, p.inFlight.Skyhook) {
 		names = append(names, p.inFlight.Skyhook)
 	}
-	return names
+	return slices.DeleteFunc(names, func(name string) bool {
+		return slices.ContainsFunc(p.skyhooks, func(s *v1alpha1.Skyhook) bool { return s.Name == name })
+	})
 }
 
 // hasPodsOf reports whether pods of a Skyhook are on the node; garbage collection removes those of one that is gone.
@@ -84,8 +79,8 @@ func (p *pass) hasPodsOf(skyhook string) bool {
 	return slices.ContainsFunc(p.pods, func(pod *corev1.Pod) bool { return pod.Labels[v1alpha1.LabelName] == skyhook })
 }
 
-func (r *Reconciler) gone(ctx context.Context, name string) (bool, error) {
-	err := r.Live.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.Skyhook{})
+func (p *pass) gone(ctx context.Context, name string) (bool, error) {
+	err := p.Live.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.Skyhook{})
 	if apierrors.IsNotFound(err) {
 		return true, nil
 	}

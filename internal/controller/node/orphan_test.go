@@ -95,8 +95,8 @@ func TestClearOrphans(t *testing.T) {
 			w := newWorld(t, objects...)
 			w.Live = newWorld(t, c.live...).Client
 			p := w.pass(newSkyhook("demo"))
-			w.survey(p)
-			w.must(w.writeNode(t.Context(), p))
+			p.survey()
+			w.must(p.writeNode(t.Context()))
 			now := w.node()
 			if got := left(now, "demo"); got != c.want || now.Spec.Unschedulable == c.schedulable {
 				t.Errorf("left is %q, want %q; unschedulable: %t", got, c.want, now.Spec.Unschedulable)
@@ -135,7 +135,7 @@ func TestOrphansWithoutAnAnswer(t *testing.T) {
 	cause := apierrors.NewServiceUnavailable("away")
 	w.Live = reader{err: cause}
 	p := w.pass()
-	w.must(w.writeNode(t.Context(), p))
+	w.must(p.writeNode(t.Context()))
 	if err := errors.Join(p.errs...); !errors.Is(err, cause) || !strings.Contains(err.Error(), "get Skyhook gone") ||
 		strings.Contains(strings.Join(w.bodies, ""), "annotations") {
 		t.Errorf("error %v, patches %q", err, w.bodies)
@@ -147,9 +147,9 @@ func TestOrphansAreAskedForOnce(t *testing.T) {
 	n := newNode()
 	remember(t, n, "gone", entry(v1alpha1.StageApply, v1alpha1.StateInProgress))
 	w := newWorld(t, n)
-	w.must(w.writeNode(t.Context(), w.pass()))
+	w.must(w.pass().writeNode(t.Context()))
 	w.Live = reader{err: errors.New("asked")}
-	w.must(w.writeNode(t.Context(), w.pass()))
+	w.must(w.pass().writeNode(t.Context()))
 	if len(w.bodies) != 1 {
 		t.Errorf("patches %q", w.bodies)
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
@@ -32,7 +33,7 @@ func TestOwnPods(t *testing.T) {
 			pod := podOf(t, s)
 			pod.DeletionTimestamp = &metav1.Time{Time: start}
 			c.change(pod)
-			got := (&Reconciler{}).ownPods(s, []*corev1.Pod{pod})
+			got := (&item{pass: &pass{Shared: &state.Shared{}, pods: []*corev1.Pod{pod}}, skyhook: s}).ownPods()
 			if len(got) != c.want {
 				t.Fatalf("got %+v", got)
 			}
@@ -61,13 +62,13 @@ func TestConfigReady(t *testing.T) {
 		{"of a Skyhook of that name before", func(cm *corev1.ConfigMap) { cm.OwnerReferences[0].UID = "uid-before" }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newWorld(t, newNode())
 			if c.change != nil {
 				cm := options.MountedConfigMap(s, "b", s.Spec.Packages["b"])
 				c.change(cm)
 				w.must(w.Client.Create(t.Context(), cm))
 			}
-			got, err := w.configReady(t.Context(), s)
+			got, err := w.pass(s).item(s).configReady(t.Context())
 			if want := map[string]bool{"a": true, "b": true}; err != nil || c.want && !maps.Equal(got, want) || got["b"] != c.want || !got["a"] {
 				t.Errorf("got %v, %v", got, err)
 			}
@@ -87,27 +88,27 @@ func TestLaterSkyhookSeesEarlierDecisions(t *testing.T) {
 	one, two := newSkyhook("one"), newSkyhook("two")
 	w := newWorld(t, newNode())
 	p := w.pass(one, two)
-	w.survey(p)
+	p.survey()
 	want := lifecycle.Node{Ready: true, BootID: "boot-1"}
-	if got := p.facts(two); got != want {
+	if got := p.item(two).facts(); got != want {
 		t.Fatalf("at first: %+v", got)
 	}
 	cordon := true
-	w.follow(p, &item{skyhook: one, decision: lifecycle.Decision{
+	decided(p, one, lifecycle.Decision{
 		Record: interrupting(true), InFlight: &record.Interrupt{Skyhook: "one"}, Unschedulable: &cordon, Start: []lifecycle.Start{startOf("r1")},
-	}})
+	}).follow()
 	want.Unschedulable, want.CordonUnread, want.CordonedByOther, want.OtherPods = true, true, true, 1
-	if got := p.facts(two); got != want {
+	if got := p.item(two).facts(); got != want {
 		t.Errorf("the second sees %+v", got)
 	}
-	if want.CordonedByOther = false; p.facts(one) != want {
-		t.Errorf("the first takes its own cordon for another's: %+v", p.facts(one))
+	if want.CordonedByOther = false; p.item(one).facts() != want {
+		t.Errorf("the first takes its own cordon for another's: %+v", p.item(one).facts())
 	}
-	if h, err := w.hold(t.Context(), p, one); h != nil || err != nil {
+	if h, err := p.item(one).hold(t.Context()); h != nil || err != nil {
 		t.Errorf("the first is held by %+v", h)
 	}
-	w.follow(p, &item{skyhook: two, decision: lifecycle.Decision{InFlight: &record.Interrupt{Skyhook: "two"}}})
-	h, err := w.hold(t.Context(), p, one)
+	decided(p, two, lifecycle.Decision{InFlight: &record.Interrupt{Skyhook: "two"}}).follow()
+	h, err := p.item(one).hold(t.Context())
 	w.must(err)
 	if h == nil || h.Reason != v1alpha1.ReasonWaitingForInterrupt || !h.ReturnsPermit || !strings.Contains(h.Message, "two") {
 		t.Errorf("the first is held by %+v", h)
@@ -150,7 +151,7 @@ func TestOtherPodsAreNamed(t *testing.T) {
 	for range pods {
 		pods = append(pods[1:], pods[0])
 		p.pods = pods
-		if got := p.facts(one); got.OtherPods != 3 || got.OtherPod.Name != "a" || got.OtherPod.Namespace != namespace || got.InterruptPod.Name != "" {
+		if got := p.item(one).facts(); got.OtherPods != 3 || got.OtherPod.Name != "a" || got.OtherPod.Namespace != namespace || got.InterruptPod.Name != "" {
 			t.Fatalf("got %+v", got)
 		}
 	}
@@ -205,11 +206,11 @@ func TestLastOneUncordons(t *testing.T) {
 			}
 			w := newWorld(t, n)
 			p := w.pass(list...)
-			w.plan(t.Context(), p)
+			p.plan(t.Context())
 			if len(p.errs) > 0 || len(p.items) != 2 || p.unschedulable != c.want {
 				t.Fatalf("unschedulable %t, %d items, errors %v", p.unschedulable, len(p.items), p.errs)
 			}
-			w.execute(t.Context(), p)
+			p.execute(t.Context())
 			if got := w.node(); got.Spec.Unschedulable != c.want || len(p.errs) > 0 {
 				t.Errorf("the node is unschedulable: %t, errors %v", got.Spec.Unschedulable, p.errs)
 			}
@@ -223,7 +224,7 @@ func TestBrokenRecordIsLeftAlone(t *testing.T) {
 	n.Annotations[v1alpha1.GroupName+"/nodeState_one"] = "{"
 	w := newWorld(t, n, newSkyhook("one"), newSkyhook("two"))
 	p := w.pass(newSkyhook("one"))
-	w.plan(t.Context(), p)
+	p.plan(t.Context())
 	if len(p.items) != 1 || len(p.errs) != 0 || len(p.items[0].decision.Start) != 0 || p.items[0].decision.Record.Wait == nil {
 		t.Errorf("items %v, errors %v", p.items, p.errs)
 	}

@@ -20,36 +20,36 @@ import (
 // keepPins keeps which images this node pulled first for one Skyhook, before anything that follows from it. What cannot
 // be kept, or differs from what another node pinned first, voids the decision and no other: the next pass decides
 // again.
-func (r *Reconciler) keepPins(ctx context.Context, p *pass, i *item) {
-	if err := r.writePins(ctx, p, i); err != nil {
-		p.fail(i.skyhook, err)
-		before, _ := r.Records.Read(i.skyhook.Name, p.node)
-		i.withheld, i.decision = true, lifecycle.Withhold(r.observe(p, i.skyhook, before), "")
+func (i *item) keepPins(ctx context.Context) {
+	if err := i.writePins(ctx); err != nil {
+		i.pass.fail(i.skyhook, err)
+		i.putOff("")
 	}
 }
 
-func (r *Reconciler) writePins(ctx context.Context, p *pass, i *item) error {
+func (i *item) writePins(ctx context.Context) error {
 	for _, pin := range i.decision.Pin {
-		if err := r.pin(ctx, p, i.skyhook, pin); err != nil {
+		if err := i.pin(ctx, pin); err != nil {
 			return err
 		}
 	}
 	for _, pin := range i.decision.Moved {
-		pin.Node = p.node.Name
-		if err := r.noteMoved(ctx, i.skyhook, pin); err != nil {
+		pin.Node = i.pass.node.Name
+		if err := i.noteMoved(ctx, pin); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Reconciler) pin(ctx context.Context, p *pass, s *v1alpha1.Skyhook, pin lifecycle.Pin) error {
-	object, err := r.Workload.PinRevision(s, pin)
+func (i *item) pin(ctx context.Context, pin lifecycle.Pin) error {
+	p, s := i.pass, i.skyhook
+	object, err := p.Workload.PinRevision(s, pin)
 	if err != nil {
 		return err
 	}
 	name := object.Name
-	err = r.Client.Create(ctx, object, client.FieldOwner(fieldManager))
+	err = p.Client.Create(ctx, object, client.FieldOwner(fieldManager))
 	if err == nil {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (r *Reconciler) pin(ctx context.Context, p *pass, s *v1alpha1.Skyhook, pin 
 		return fmt.Errorf("pin the image of package %s: %w", pin.Package, err)
 	}
 	var first appsv1.ControllerRevision
-	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.Workload.Namespace, Name: name}, &first); err != nil {
+	if err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.Workload.Namespace, Name: name}, &first); err != nil {
 		return fmt.Errorf("get ControllerRevision %s, which pins an image: %w", name, err)
 	}
 	deleteIt := fmt.Sprintf("delete it with `kubectl delete controllerrevision -n %s %s`", first.Namespace, name)
@@ -81,8 +81,9 @@ func pinConflict(name, why string) error {
 
 // noteMoved keeps, with the pin that the decision read, that a node got another image for the same tag. One that is
 // another by now, or tells of another node meanwhile, makes it void.
-func (r *Reconciler) noteMoved(ctx context.Context, s *v1alpha1.Skyhook, pin lifecycle.Pin) error {
-	object, err := r.Workload.PinRevision(s, pin)
+func (i *item) noteMoved(ctx context.Context, pin lifecycle.Pin) error {
+	s := i.skyhook
+	object, err := i.pass.Workload.PinRevision(s, pin)
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (r *Reconciler) noteMoved(ctx context.Context, s *v1alpha1.Skyhook, pin lif
 		return err
 	}
 	var have appsv1.ControllerRevision
-	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(object), &have); client.IgnoreNotFound(err) != nil {
+	if err := i.pass.Client.Get(ctx, client.ObjectKeyFromObject(object), &have); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get ControllerRevision %s, which pins an image: %w", object.Name, err)
 	}
 	if kept, err := workload.ReadPin(&have); err != nil || kept.Digest != pin.Digest {
@@ -103,7 +104,7 @@ func (r *Reconciler) noteMoved(ctx context.Context, s *v1alpha1.Skyhook, pin lif
 	if err != nil {
 		return fmt.Errorf("encode what package %s moved to: %w", pin.Package, err)
 	}
-	err = r.Client.Patch(ctx, object, client.RawPatch(types.MergePatchType, body), client.FieldOwner(fieldManager))
+	err = i.pass.Client.Patch(ctx, object, client.RawPatch(types.MergePatchType, body), client.FieldOwner(fieldManager))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("note that the tag of package %s moved: %w", pin.Package, err)
 	}

@@ -20,12 +20,12 @@ import (
 // withhold puts off what one Skyhook decided while the cache may lack a package pod of the node. An operator that has
 // just taken over may know the record that the one before wrote, and not yet the pod that followed it: nothing changes
 // the node after that pod, so no precondition would tell. What lasts is told.
-func (r *Reconciler) withhold(ctx context.Context, p *pass, i *item) {
-	before, _ := r.Records.Read(i.skyhook.Name, p.node)
-	if !p.needsProof(before, i.decision) {
+func (i *item) withhold(ctx context.Context) {
+	p := i.pass
+	if !i.needsProof() {
 		return
 	}
-	err := r.prove(ctx, p)
+	err := p.prove(ctx)
 	if err == nil {
 		return
 	}
@@ -33,17 +33,18 @@ func (r *Reconciler) withhold(ctx context.Context, p *pass, i *item) {
 	if p.wrote.at.Sub(p.wrote.doubted) >= freshPatience {
 		told = err.Error()
 	}
-	i.withheld, i.decision = true, lifecycle.Withhold(r.observe(p, i.skyhook, before), told)
+	i.putOff(told)
 }
 
 // needsProof reports whether a decision could meet a pod that the cache lacks. Before the first pod that this process
 // starts, or permit that it gives back, on a node one look is enough, as it knows its own pods. An interrupt begins or
 // ends, and a cordon is lifted, only after a look of its own.
-func (p *pass) needsProof(before record.Node, d lifecycle.Decision) bool {
-	finished := d.Record.FinishedPermit != "" && d.Record.FinishedPermit != before.FinishedPermit
-	first := !p.wrote.proved && (len(d.Start) > 0 || finished)
+func (i *item) needsProof() bool {
+	d := i.decision
+	finished := d.Record.FinishedPermit != "" && d.Record.FinishedPermit != i.before.FinishedPermit
+	first := !i.pass.wrote.proved && (len(d.Start) > 0 || finished)
 	uncordons := d.Unschedulable != nil && !*d.Unschedulable
-	return first || uncordons || !sameInterrupt(p.inFlight, d.InFlight)
+	return first || uncordons || !sameInterrupt(i.pass.inFlight, d.InFlight)
 }
 
 func sameInterrupt(a, b *record.Interrupt) bool {
@@ -55,26 +56,26 @@ func sameInterrupt(a, b *record.Interrupt) bool {
 
 // prove asks the API server, at most once in a pass, whether the cache has all package pods of the node that may run
 // something. The error says why that is not so, or not known; it is noted.
-func (r *Reconciler) prove(ctx context.Context, p *pass) error {
+func (p *pass) prove(ctx context.Context) error {
 	if p.asked {
 		return p.unproved
 	}
 	p.asked = true
-	if p.unproved = r.compare(ctx, p); p.unproved == nil {
+	if p.unproved = p.compare(ctx); p.unproved == nil {
 		p.wrote.proved = true
 		return nil
 	}
 	p.errs = append(p.errs, p.unproved)
-	if p.wrote.doubted = r.memory.Of(p.node).wrote.doubted; p.wrote.doubted.IsZero() {
+	if p.wrote.doubted = p.known.wrote.doubted; p.wrote.doubted.IsZero() {
 		p.wrote.doubted = p.wrote.at
 	}
 	return p.unproved
 }
 
 // compare goes by owner as well as by label: a pod of ours that lost its label is in no cache.
-func (r *Reconciler) compare(ctx context.Context, p *pass) error {
+func (p *pass) compare(ctx context.Context) error {
 	var live corev1.PodList
-	if err := r.Live.List(ctx, &live, client.InNamespace(r.Workload.Namespace),
+	if err := p.Live.List(ctx, &live, client.InNamespace(p.Workload.Namespace),
 		client.MatchingFields{state.PodsByNode: p.node.Name}); err != nil {
 		return fmt.Errorf("list package pods on node %s: %w", p.node.Name, err)
 	}
@@ -95,13 +96,14 @@ func (r *Reconciler) compare(ctx context.Context, p *pass) error {
 
 // proveDefinitions makes sure that the API server lacks the definitions as well that the cache lacks and a record goes
 // by: without its definition a package counts as one that cannot be uninstalled. One that counts for nothing is lacking.
-func (r *Reconciler) proveDefinitions(ctx context.Context, s *v1alpha1.Skyhook, o lifecycle.Observation) error {
+func (i *item) proveDefinitions(ctx context.Context, o lifecycle.Observation) error {
+	s := i.skyhook
 	lacking := o.Undefined(o.Record)
 	if len(lacking) == 0 {
 		return nil
 	}
 	var live appsv1.ControllerRevisionList
-	if err := r.Live.List(ctx, &live, client.InNamespace(r.Workload.Namespace),
+	if err := i.pass.Live.List(ctx, &live, client.InNamespace(i.pass.Workload.Namespace),
 		client.MatchingLabels{v1alpha1.LabelName: s.Name}); err != nil {
 		return fmt.Errorf("list retained definitions of Skyhook %s: %w", s.Name, err)
 	}

@@ -45,7 +45,7 @@ func TestProof(t *testing.T) {
 			if p.pods = nil; c.cached {
 				p.pods = []*corev1.Pod{pod}
 			}
-			err := w.prove(t.Context(), p)
+			err := p.prove(t.Context())
 			if (err == nil) != (c.told == "") || err != nil && !strings.Contains(err.Error(), c.told) || p.wrote.proved != (err == nil) {
 				t.Errorf("proved %t: %v", p.wrote.proved, err)
 			}
@@ -76,7 +76,8 @@ func TestWhatNeedsProof(t *testing.T) {
 		{"the node is cordoned", false, nil, lifecycle.Decision{Unschedulable: new(true)}, false},
 		{"the node is uncordoned", true, nil, lifecycle.Decision{Unschedulable: new(false)}, true},
 	} {
-		if got := (&pass{inFlight: c.before, wrote: written{proved: c.proved}}).needsProof(record.Node{FinishedPermit: "1/1"}, c.d); got != c.want {
+		p := &pass{inFlight: c.before, wrote: written{proved: c.proved}}
+		if got := (&item{pass: p, before: record.Node{FinishedPermit: "1/1"}, decision: c.d}).needsProof(); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}

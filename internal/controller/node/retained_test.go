@@ -175,14 +175,13 @@ func TestDeletionWithUnreadableStates(t *testing.T) {
 			if c.abandoned {
 				s.Annotations = map[string]string{v1alpha1.AnnotationAbandonUninstall: nodeName}
 			}
-			p := newWorld(t, n).pass(s)
-			r := newWorld(t, n, s).Reconciler
-			i, err := r.decide(t.Context(), p, s)
-			if err != nil || i == nil || i.decision.Removing != c.goes {
-				t.Fatalf("decided %+v, error %v", i, err)
+			i := newWorld(t, n, s).pass(s).item(s)
+			decided, err := i.decide(t.Context())
+			if err != nil || !decided || i.decision.Removing != c.goes {
+				t.Fatalf("decided %t: %+v, error %v", decided, i.decision, err)
 			}
 			if !c.goes {
-				change, err := p.recordChange(i)
+				change, err := i.recordChange()
 				if _, state := change.Annotations[v1alpha1.GroupName+"/nodeState_demo"]; err != nil || state || len(i.decision.Start) != 0 {
 					t.Errorf("changes %v, starts %v, error %v", change.Annotations, i.decision.Start, err)
 				}
@@ -191,7 +190,7 @@ func TestDeletionWithUnreadableStates(t *testing.T) {
 			if !i.decision.Clear || !i.decision.Force || len(i.decision.Start) != 0 {
 				t.Errorf("decided %+v", i.decision)
 			}
-			change, err := p.recordChange(i)
+			change, err := i.recordChange()
 			if _, state := change.Annotations[v1alpha1.GroupName+"/nodeState_demo"]; err != nil || state || change.Empty() {
 				t.Errorf("changes %v, error %v", change.Annotations, err)
 			}
@@ -223,7 +222,7 @@ func TestDeletionIsNotHeldByOthers(t *testing.T) {
 			if c.interrupting != "" {
 				p.inFlight = &record.Interrupt{Skyhook: c.interrupting}
 			}
-			h, err := w.hold(t.Context(), p, c.skyhook)
+			h, err := p.item(c.skyhook).hold(t.Context())
 			w.must(err)
 			got := ""
 			if h != nil {

@@ -45,14 +45,14 @@ type failure struct {
 
 // result turns what went wrong in a pass into the next look. An error of one Skyhook must not drop the timers of the
 // others, as an error returned to the queue would.
-func (r *Reconciler) result(ctx context.Context, p *pass) ctrl.Result {
+func (p *pass) result(ctx context.Context) ctrl.Result {
 	if ctx.Err() != nil {
 		return ctrl.Result{} // the operator stops, and what fails now fails because of that
 	}
-	failures := &r.memory.Of(p.node).failures
+	failures := &p.known.failures
 	begun, over := failures.note(p)
 	for name, message := range begun {
-		r.reportFailure(p, name, message)
+		p.reportFailure(name, message)
 	}
 	err := errors.Join(p.errs...)
 	if err != nil && !conflictsOnly(p.errs) {
@@ -66,12 +66,12 @@ func (r *Reconciler) result(ctx context.Context, p *pass) ctrl.Result {
 }
 
 // reportFailure sends the events about a failure that lasts: the record may be what cannot be written.
-func (r *Reconciler) reportFailure(p *pass, skyhook, message string) {
+func (p *pass) reportFailure(skyhook, message string) {
 	for _, s := range p.skyhooks {
 		if s.Name == skyhook {
-			r.Events.Eventf(p.node, s, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Pass",
+			p.Events.Eventf(p.node, s, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Pass",
 				"Skyhook %s: %s", skyhook, message)
-			r.Events.Eventf(s, p.node, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Pass",
+			p.Events.Eventf(s, p.node, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Pass",
 				"node %s: %s", p.node.Name, message)
 		}
 	}
@@ -79,8 +79,8 @@ func (r *Reconciler) reportFailure(p *pass, skyhook, message string) {
 
 // tellUnwritten lets the records tell that the passes fail when that is because they cannot be written: the little that
 // says so may be.
-func (r *Reconciler) tellUnwritten(ctx context.Context, p *pass) {
-	failures := &r.memory.Of(p.node).failures
+func (p *pass) tellUnwritten(ctx context.Context) {
+	failures := &p.known.failures
 	var all record.Patch
 	for _, i := range p.items {
 		name := i.skyhook.Name
@@ -88,7 +88,7 @@ func (r *Reconciler) tellUnwritten(ctx context.Context, p *pass) {
 		if message == "" || conflictsOnly(p.errs) {
 			continue
 		}
-		n, _ := r.Records.Read(name, p.node) // the wait can be read in any case
+		n, _ := p.Records.Read(name, p.node) // the wait can be read in any case
 		change, err := record.WriteWait(name, lifecycle.FailedWait(n.Wait, message, p.now), p.node.Annotations)
 		if err != nil {
 			p.errs = append(p.errs, err)
@@ -100,7 +100,7 @@ func (r *Reconciler) tellUnwritten(ctx context.Context, p *pass) {
 		return
 	}
 	metadata := map[string]any{"resourceVersion": p.wrote.resourceVersion, "annotations": all.Annotations}
-	if err := r.sendPatch(ctx, p, map[string]any{"metadata": metadata}); err != nil {
+	if err := p.sendPatch(ctx, map[string]any{"metadata": metadata}); err != nil {
 		p.errs = append(p.errs, err)
 	}
 }

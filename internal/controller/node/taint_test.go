@@ -79,12 +79,12 @@ func TestTaintOfANewNodeComesFirst(t *testing.T) {
 		w := newWorld(t, n)
 		s := newSkyhook("demo")
 		p := w.pass(s)
-		p.items = []*item{{skyhook: s, decision: lifecycle.Decision{Record: record.Node{Status: "blocked"}}}}
+		decided(p, s, lifecycle.Decision{Record: record.Node{Status: "blocked"}})
 		p.taint = taint.Change{Taints: &[]corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}}
 		if added {
 			p.taint.Mark = new(true)
 		}
-		w.execute(t.Context(), p)
+		p.execute(t.Context())
 		if got := strings.Join(w.order, " "); len(p.errs) != 0 || got != want {
 			t.Errorf("added %t: wrote %s, want %s; %v", added, got, want, p.errs)
 		}

@@ -28,8 +28,8 @@ var Mutants = []Mutant{
 		"starts-while-stopped/",
 	},
 	{
-		"stop of all not told to nodes", node, "Reconciler.ask",
-		`o.Hold, err = r.hold(ctx, p, s)`,
+		"stop of all not told to nodes", node, "item.ask",
+		`o.Hold, err = i.hold(ctx)`,
 		`$0; if o.Hold != nil && o.Hold.Reason == v1alpha1.ReasonAllStopped { o.Hold = nil }`,
 		"starts-while-stopped/",
 	},
@@ -70,9 +70,9 @@ var Mutants = []Mutant{
 		"time-order/ahead",
 	},
 	{
-		"pod before record", node, "Reconciler.writeNode",
+		"pod before record", node, "pass.writeNode",
 		`for _, write := range writes {etc}`,
-		`for _, i := range p.items { if err := r.changePods(ctx, p, i); err != nil { p.errs = append(p.errs, err) } }; $0`,
+		`for _, i := range p.items { if err := i.changePods(ctx); err != nil { p.errs = append(p.errs, err) } }; $0`,
 		"two-pods/,beside-interrupt/,interrupt-uncordoned/,stage-order/,dependency/,rebooted-twice/,budget/,timeout-early/",
 	},
 	{
@@ -87,8 +87,8 @@ var Mutants = []Mutant{
 		"budget/,stage-order/,cycle/,no-rest/",
 	},
 	{
-		"pods of the operator before not looked for", node, "pass.needsProof",
-		`!p.wrote.proved`, `false`,
+		"pods of the operator before not looked for", node, "item.needsProof",
+		`!i.pass.wrote.proved`, `false`,
 		"two-pods/,beside-interrupt/",
 	},
 	{
@@ -118,8 +118,8 @@ var Mutants = []Mutant{
 		"taint-early/",
 	},
 	{
-		"a forged record is sealed", node, "Reconciler.decide",
-		`p.snapshot.Vouches(s, p.node, n)`, `true`,
+		"a forged record is sealed", node, "item.decide",
+		`p.snapshot.Vouches(s, p.node, i.before)`, `true`,
 		"taint-early/",
 	},
 	{

@@ -14,7 +14,6 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
-	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -26,18 +25,16 @@ type wantedMap struct {
 
 // writeConfigMaps makes the package ConfigMaps hold what the spec says, and those of definitions that are being undone
 // what they say. One that cannot be written does not keep the others from it.
-func (r *Reconciler) writeConfigMaps(
-	ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]situation.Removal, unhashed map[string]bool,
-) error {
-	existing, err := r.configMaps(ctx, s)
+func (p *pass) writeConfigMaps(ctx context.Context) error {
+	existing, err := p.configMaps(ctx)
 	if err != nil {
 		return err
 	}
-	stay := earlier(existing, s, unhashed)
+	stay := p.earlier(existing)
 	var errs []error
-	for _, want := range r.wantedConfigMaps(s, uninstalling) {
+	for _, want := range p.wantedConfigMaps() {
 		if !stay[want.Name] {
-			errs = append(errs, r.writeConfigMap(ctx, s, want, existing[want.Name]))
+			errs = append(errs, p.writeConfigMap(ctx, want, existing[want.Name]))
 		}
 	}
 	return errors.Join(errs...)
@@ -45,11 +42,11 @@ func (r *Reconciler) writeConfigMaps(
 
 // earlier are the names of ConfigMaps that stay as another operator left them: some node has yet to record what these
 // packages were configured with.
-func earlier(have map[string]*corev1.ConfigMap, s *v1alpha1.Skyhook, unhashed map[string]bool) map[string]bool {
+func (p *pass) earlier(have map[string]*corev1.ConfigMap) map[string]bool {
 	names := map[string]bool{}
-	for pkg := range unhashed {
-		version := s.Spec.Packages[pkg].Version
-		name := workload.EarlierName(s.Name, pkg, version)
+	for pkg := range p.unhashed {
+		version := p.skyhook.Spec.Packages[pkg].Version
+		name := workload.EarlierName(p.skyhook.Name, pkg, version)
 		if cm := have[name]; cm != nil && workload.Earlier(cm, pkg, version) {
 			names[name] = true
 		}
@@ -58,9 +55,10 @@ func earlier(have map[string]*corev1.ConfigMap, s *v1alpha1.Skyhook, unhashed ma
 }
 
 // configMaps are the package ConfigMaps of a Skyhook, by name.
-func (r *Reconciler) configMaps(ctx context.Context, s *v1alpha1.Skyhook) (map[string]*corev1.ConfigMap, error) {
+func (p *pass) configMaps(ctx context.Context) (map[string]*corev1.ConfigMap, error) {
+	s := p.skyhook
 	var have corev1.ConfigMapList
-	if err := r.Client.List(ctx, &have, client.InNamespace(r.Workload.Namespace),
+	if err := p.Client.List(ctx, &have, client.InNamespace(p.Workload.Namespace),
 		client.MatchingFields{state.PackageMapsBySkyhook: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list ConfigMaps of Skyhook %s: %w", s.Name, err)
 	}
@@ -75,25 +73,26 @@ func (r *Reconciler) configMaps(ctx context.Context, s *v1alpha1.Skyhook) (map[s
 
 // wantedConfigMaps are those of the spec's packages and of what is being undone. A Skyhook that is being deleted needs
 // no more than the latter.
-func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, uninstalling map[string]situation.Removal) []wantedMap {
+func (p *pass) wantedConfigMaps() []wantedMap {
+	s := p.skyhook
 	var list []wantedMap
 	mounted := map[string]bool{}
 	mount := func(name string, pkg v1alpha1.Package, field string) {
-		if cm := r.Workload.MountedConfigMap(s, name, pkg); !mounted[cm.Name] {
+		if cm := p.Workload.MountedConfigMap(s, name, pkg); !mounted[cm.Name] {
 			mounted[cm.Name] = true
 			list = append(list, wantedMap{cm, field})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
-		_, undone := uninstalling[r.Targets.Of(s).Packages[name].Definition]
+		_, undone := p.uninstalling[p.target.Packages[name].Definition]
 		if len(s.Spec.Packages[name].ConfigMap) > 0 && (undone || s.DeletionTimestamp == nil) {
 			field := "spec.packages." + name + ".configMap"
-			list = append(list, wantedMap{r.Workload.PackageConfigMap(s, name), field})
+			list = append(list, wantedMap{p.Workload.PackageConfigMap(s, name), field})
 			mount(name, s.Spec.Packages[name], field)
 		}
 	}
-	for _, definition := range slices.Sorted(maps.Keys(uninstalling)) {
-		l := uninstalling[definition]
+	for _, definition := range slices.Sorted(maps.Keys(p.uninstalling)) {
+		l := p.uninstalling[definition]
 		if len(l.Package.ConfigMap) > 0 && !l.FromSpec {
 			refused := "what refuses the configMap that package " + l.Package.Name + " was installed with"
 			mount(l.Package.Name, l.Package.Package, refused)
@@ -102,77 +101,60 @@ func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, uninstalling map[stri
 	return list
 }
 
-func (r *Reconciler) writeConfigMap(
-	ctx context.Context, s *v1alpha1.Skyhook, want wantedMap, have *corev1.ConfigMap,
-) error {
+func (p *pass) writeConfigMap(ctx context.Context, want wantedMap, have *corev1.ConfigMap) error {
 	if have != nil {
 		holds, seals := workload.Holds(have, want.Data), workload.Sealed(want.ConfigMap)
 		switch {
 		case holds && (workload.Sealed(have) || !seals):
 			return nil
 		case !workload.Sealed(have) && (holds || !seals):
-			return r.updateConfigMap(ctx, s, want, have)
+			return p.updateConfigMap(ctx, want, have)
 		}
 		// What pods mount, or what cannot be changed, is replaced by another one.
 		precondition := client.Preconditions{UID: &have.UID, ResourceVersion: &have.ResourceVersion}
-		if err := r.Client.Delete(ctx, have, precondition); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("replace ConfigMap %s of Skyhook %s: %w", have.Name, s.Name, err)
+		if err := p.Client.Delete(ctx, have, precondition); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("replace ConfigMap %s of Skyhook %s: %w", have.Name, p.skyhook.Name, err)
 		}
 	}
-	err := r.Client.Create(ctx, want.ConfigMap, client.FieldOwner(fieldManager))
+	err := p.Client.Create(ctx, want.ConfigMap, client.FieldOwner(fieldManager))
 	if apierrors.IsAlreadyExists(err) {
-		return r.configMapTaken(ctx, s, want)
+		return p.nameTaken(ctx, "ConfigMap", want.ConfigMap, &corev1.ConfigMap{}, v1alpha1.ReasonConfigMapConflict)
 	}
 	if err != nil {
-		return r.refused(s, fmt.Errorf("create ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err),
+		return p.refused(fmt.Errorf("create ConfigMap %s of Skyhook %s: %w", want.Name, p.skyhook.Name, err),
 			v1alpha1.ReasonConfigMapRefused, want.field)
 	}
 	return nil
 }
 
 // updateConfigMap writes what may be changed, and seals what holds what it should.
-func (r *Reconciler) updateConfigMap(
-	ctx context.Context, s *v1alpha1.Skyhook, want wantedMap, have *corev1.ConfigMap,
-) error {
+func (p *pass) updateConfigMap(ctx context.Context, want wantedMap, have *corev1.ConfigMap) error {
 	want.ResourceVersion = have.ResourceVersion
-	if err := r.Client.Update(ctx, want.ConfigMap, client.FieldOwner(fieldManager)); err != nil {
-		return r.refused(s, fmt.Errorf("update ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err),
+	if err := p.Client.Update(ctx, want.ConfigMap, client.FieldOwner(fieldManager)); err != nil {
+		return p.refused(fmt.Errorf("update ConfigMap %s of Skyhook %s: %w", want.Name, p.skyhook.Name, err),
 			v1alpha1.ReasonConfigMapRefused, want.field)
 	}
 	return nil
 }
 
-// configMapTaken looks at the object that has the name of a ConfigMap to be created. One of ours is in the cache soon.
-func (r *Reconciler) configMapTaken(ctx context.Context, s *v1alpha1.Skyhook, want wantedMap) error {
-	var live corev1.ConfigMap
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(want.ConfigMap), &live); err != nil {
-		return fmt.Errorf("get ConfigMap %s, whose name is taken: %w", want.Name, err)
-	}
-	if metav1.IsControlledBy(&live, s) {
-		return nil
-	}
-	return taken("ConfigMap", &live, s, v1alpha1.ReasonConfigMapConflict)
-}
-
 // pruneConfigMaps deletes the ConfigMaps that no package needs any more, once no pod mounts them.
-func (r *Reconciler) pruneConfigMaps(
-	ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]situation.Removal, unhashed map[string]bool,
-) error {
-	left, err := r.configMaps(ctx, s)
+func (p *pass) pruneConfigMaps(ctx context.Context) error {
+	s := p.skyhook
+	left, err := p.configMaps(ctx)
 	if err != nil {
 		return err
 	}
-	for name := range earlier(left, s, unhashed) {
+	for name := range p.earlier(left) {
 		delete(left, name)
 	}
-	for _, want := range r.wantedConfigMaps(s, uninstalling) {
+	for _, want := range p.wantedConfigMaps() {
 		delete(left, want.Name)
 	}
 	if len(left) == 0 {
 		return nil
 	}
 	var pods corev1.PodList
-	if err := r.Client.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
+	if err := p.Client.List(ctx, &pods, client.InNamespace(p.Workload.Namespace),
 		client.MatchingLabels{v1alpha1.LabelName: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list pods of Skyhook %s: %w", s.Name, err)
 	}
@@ -187,7 +169,7 @@ func (r *Reconciler) pruneConfigMaps(
 	for _, name := range slices.Sorted(maps.Keys(left)) {
 		cm := left[name]
 		precondition := client.Preconditions{UID: &cm.UID, ResourceVersion: &cm.ResourceVersion}
-		if err := r.Client.Delete(ctx, cm, precondition); client.IgnoreNotFound(err) != nil {
+		if err := p.Client.Delete(ctx, cm, precondition); client.IgnoreNotFound(err) != nil {
 			errs = append(errs, fmt.Errorf("delete ConfigMap %s of Skyhook %s: %w", cm.Name, s.Name, err))
 		}
 	}

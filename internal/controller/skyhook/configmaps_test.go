@@ -118,8 +118,9 @@ func TestWriteConfigMaps(t *testing.T) {
 				w.must(w.Client.Create(t.Context(), copied))
 			}
 			w.took()
-			err := w.writeConfigMaps(t.Context(), c.skyhook, nil, nil)
-			w.must(w.pruneConfigMaps(t.Context(), c.skyhook, nil, nil))
+			p := w.newPass(c.skyhook)
+			err := p.writeConfigMaps(t.Context())
+			w.must(p.pruneConfigMaps(t.Context()))
 			if got := w.took(); got != c.want {
 				t.Errorf("requests: %q, want %q", got, c.want)
 			}
@@ -170,8 +171,10 @@ func TestEarlierConfigMapsStay(t *testing.T) {
 		for _, cm := range []*corev1.ConfigMap{plain, hashed} {
 			w.must(w.Client.Create(t.Context(), cm.DeepCopy()))
 		}
-		w.must(w.writeConfigMaps(t.Context(), s, nil, c.unhashed))
-		w.must(w.pruneConfigMaps(t.Context(), s, nil, c.unhashed))
+		p := w.newPass(s)
+		p.unhashed = c.unhashed
+		w.must(p.writeConfigMaps(t.Context()))
+		w.must(p.pruneConfigMaps(t.Context()))
 		var got []string
 		for _, cm := range []*corev1.ConfigMap{plain, hashed} {
 			var now corev1.ConfigMap

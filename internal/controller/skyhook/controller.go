@@ -6,24 +6,18 @@ package skyhook
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/logs"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
-	"github.com/skyhook-operator/skyhook/internal/metrics"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
@@ -74,7 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	known.past.again, known.pace.rest = 0, 0
-	err := r.reconcile(ctx, s.DeepCopy())
+	err := r.newPass(s.DeepCopy()).reconcile(ctx)
 	// What comes in after this waits for the next pass; every status that is written has one after it.
 	r.tellTransitions(&s)
 	if known.failures.note(err, r.Clock.Now()) {
@@ -105,37 +99,6 @@ func soonest(pauses ...time.Duration) time.Duration {
 	return least
 }
 
-func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
-	if s.DeletionTimestamp != nil {
-		return r.finalize(ctx, s)
-	}
-	unprepared := r.claim(ctx, s)
-	if unprepared != nil && obstacleOf(unprepared) == nil {
-		return unprepared
-	}
-	target := r.Targets.Of(s)
-	in, err := r.input(ctx, s, target)
-	if err != nil {
-		return err
-	}
-	defer r.spareNodes(in.Nodes)
-	if unprepared == nil {
-		unprepared = r.prepare(ctx, s, &in)
-	}
-	in.obstruct(unprepared)
-	if unprepared != nil && obstacleOf(unprepared) == nil {
-		return unprepared // it passes, and what people see does not change for it
-	}
-	if err := r.writePlan(ctx, s, &in); err != nil {
-		return err
-	}
-	if target.Invalid == "" {
-		r.remember(ctx, s, in.Nodes)
-		err = r.pruneConfigMaps(ctx, s, in.uninstalling, in.unhashed)
-	}
-	return errors.Join(unprepared, in.unsure, err, r.pruneDefinitions(ctx, s, &in))
-}
-
 // takeNodes returns an empty list with room for so many nodes.
 func (r *Reconciler) takeNodes(most int) []rollout.Node {
 	list, _ := r.spare.Get().(*[]rollout.Node)
@@ -149,56 +112,6 @@ func (r *Reconciler) takeNodes(most int) []rollout.Node {
 func (r *Reconciler) spareNodes(list []rollout.Node) {
 	clear(list)
 	r.spare.Put(&list)
-}
-
-// plan decides, and measures how long the pass took for that and for reading.
-func (r *Reconciler) plan(in *input) v1alpha1.SkyhookStatus {
-	begun := r.Clock.Now()
-	out := rollout.Plan(in.Input)
-	known := &r.memory.Of(in.Skyhook).pace
-	known.rest = soonest(known.rest, rollout.LookAgain(in.Input))
-	took := known.took + r.Clock.Now().Sub(begun)
-	metrics.PlanSeconds.Observe(took.Seconds())
-	return out
-}
-
-// writePlan decides, and stores and tells what follows.
-func (r *Reconciler) writePlan(ctx context.Context, s *v1alpha1.Skyhook, in *input) error {
-	before := s.Status.Permits
-	if err := r.writeStatus(ctx, s, r.plan(in)); err != nil {
-		return err
-	}
-	r.publish(s, in, before)
-	return nil
-}
-
-// prepare writes all that a node needs before it gets a permit.
-func (r *Reconciler) prepare(ctx context.Context, s *v1alpha1.Skyhook, in *input) error {
-	var retained error
-	if r.Targets.Of(s).Invalid == "" { // an edit meanwhile may fix an uninstall
-		retained = r.retain(ctx, s)
-	} else if !in.Deleting {
-		return nil
-	}
-	in.Unretained = retained != nil
-	return r.lasting(s, errors.Join(retained, r.writeConfigMaps(ctx, s, in.uninstalling, in.unhashed)), v1alpha1.ReasonPassFailed)
-}
-
-// claim puts the finalizer and the operator's version on the Skyhook. It patches metadata only: the spec and with it
-// the generation stay the user's.
-func (r *Reconciler) claim(ctx context.Context, s *v1alpha1.Skyhook) error {
-	before := s.DeepCopy()
-	controllerutil.AddFinalizer(s, v1alpha1.Finalizer)
-	metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationVersion, r.Version)
-	if equality.Semantic.DeepEqual(before.ObjectMeta, s.ObjectMeta) {
-		return nil
-	}
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Patch(ctx, s, patch); err != nil {
-		before.DeepCopyInto(s)
-		return r.refused(s, fmt.Errorf("claim Skyhook %s: %w", s.Name, err), v1alpha1.ReasonClaimRefused, "the Skyhook")
-	}
-	return nil
 }
 
 // pace spaces the passes over a Skyhook.
@@ -233,6 +146,11 @@ func (p *pace) wait(generation int64, now time.Time) time.Duration {
 	}
 	p.at = now
 	return 0
+}
+
+// settled reports whether the spec has been the same for so long that no pass goes by an earlier one.
+func (p *pace) settled(generation int64, now time.Time) bool {
+	return p.generation == generation && now.Sub(p.since) >= definitionsAge
 }
 
 // read notes how long a pass read the fleet. A single one that took long tells nothing of the fleet: processors were

@@ -161,7 +161,7 @@ func TestClaim(t *testing.T) {
 			s := newSkyhook("demo")
 			c.change(s)
 			w := newWorld(t, s)
-			w.must(w.claim(t.Context(), w.skyhook("demo")))
+			w.must(w.newPass(w.skyhook("demo")).claim(t.Context()))
 			if got := w.took(); got != c.want {
 				t.Errorf("wrote %q", got)
 			}
@@ -188,8 +188,8 @@ func TestClaim(t *testing.T) {
 func TestStaleStatusIsTriedAgain(t *testing.T) {
 	w := newWorld(t, newSkyhook("demo"))
 	stale := w.skyhook("demo")
-	w.must(w.claim(t.Context(), stale.DeepCopy()))
-	if err := w.writeStatus(t.Context(), stale, v1alpha1.SkyhookStatus{Status: v1alpha1.StatusComplete}); err == nil {
+	w.must(w.newPass(stale.DeepCopy()).claim(t.Context()))
+	if err := w.newPass(stale).writeStatus(t.Context(), v1alpha1.SkyhookStatus{Status: v1alpha1.StatusComplete}); err == nil {
 		t.Error("an old view overwrites the status")
 	}
 	if got := w.skyhook("demo").Status.Status; got != "" {

@@ -26,19 +26,20 @@ import (
 // retain keeps the definition of every package of the spec, before any node installs it. One that comes back is
 // renewed, so that the order of revisions is that in which the spec asked for them: what is removed goes by it, and
 // whoever goes back to what was there before.
-func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.Skyhook) error {
-	have, _, err := r.revisions(ctx, r.Client, s)
+func (p *pass) retain(ctx context.Context) error {
+	s := p.skyhook
+	have, _, err := p.revisions(ctx, p.Client)
 	if err != nil {
 		return err
 	}
-	if err := r.upToDate(ctx, s, have); err != nil {
+	if err := p.upToDate(ctx, have); err != nil {
 		return err
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
-		want, err := r.Workload.Revision(s, workload.DefinitionOf(s, name))
+		want, err := p.Workload.Revision(s, workload.DefinitionOf(s, name))
 		if err == nil {
-			err = r.refused(s, r.retainOne(ctx, s, want, have), v1alpha1.ReasonDefinitionRefused, "spec.packages."+name)
+			err = p.refused(p.retainOne(ctx, want, have), v1alpha1.ReasonDefinitionRefused, "spec.packages."+name)
 		}
 		errs = append(errs, err)
 	}
@@ -48,13 +49,12 @@ func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.Skyhook) error {
 // upToDate makes a new spec wait until the cache has the definitions as they are. It may still show one that was deleted
 // and that is wanted again, without which nodes could not uninstall what they install; and what it lacks would count as
 // what cannot be uninstalled.
-func (r *Reconciler) upToDate(
-	ctx context.Context, s *v1alpha1.Skyhook, cached map[string]*appsv1.ControllerRevision,
-) error {
+func (p *pass) upToDate(ctx context.Context, cached map[string]*appsv1.ControllerRevision) error {
+	s := p.skyhook
 	if s.Status.ObservedGeneration == s.Generation {
 		return nil
 	}
-	live, _, err := r.revisions(ctx, r.Live, s)
+	live, _, err := p.revisions(ctx, p.Live)
 	same := func(a, b *appsv1.ControllerRevision) bool {
 		return a.UID == b.UID && a.ResourceVersion == b.ResourceVersion
 	}
@@ -64,12 +64,13 @@ func (r *Reconciler) upToDate(
 	return err
 }
 
-func (r *Reconciler) retainOne(
-	ctx context.Context, s *v1alpha1.Skyhook, want *appsv1.ControllerRevision, have map[string]*appsv1.ControllerRevision,
+func (p *pass) retainOne(
+	ctx context.Context, want *appsv1.ControllerRevision, have map[string]*appsv1.ControllerRevision,
 ) error {
+	s := p.skyhook
 	old, exists := have[want.Name]
 	if exists && !intact(old) {
-		if err := r.deleteRevision(ctx, old); err != nil {
+		if err := deleteRevision(ctx, p.Client, old); err != nil {
 			return fmt.Errorf("replace the definition %s of Skyhook %s, which somebody changed: %w", old.Name, s.Name, err)
 		}
 		exists = false
@@ -77,14 +78,14 @@ func (r *Reconciler) retainOne(
 	if exists && old.Revision > lastRevision(old, have, workload.SamePackage) {
 		return nil
 	}
-	if err := r.Latest(ctx, s); err != nil { // an earlier spec would be taken for the one that was asked for last
-		return r.refused(s, err, v1alpha1.ReasonPassFailed, "the Skyhook")
+	if err := p.Latest(ctx, s); err != nil { // an earlier spec would be taken for the one that was asked for last
+		return p.refused(err, v1alpha1.ReasonPassFailed, "the Skyhook")
 	}
 	if !exists {
 		want.Revision = max(want.Revision, lastRevision(want, have, workload.SameVersion)+1)
-		err := r.Client.Create(ctx, want, client.FieldOwner(fieldManager))
+		err := p.Client.Create(ctx, want, client.FieldOwner(fieldManager))
 		if apierrors.IsAlreadyExists(err) {
-			return r.revisionTaken(ctx, s, want)
+			return p.nameTaken(ctx, "ControllerRevision", want, &appsv1.ControllerRevision{}, v1alpha1.ReasonDefinitionConflict)
 		}
 		if err != nil {
 			return fmt.Errorf("retain the definition %s of Skyhook %s: %w", want.Name, s.Name, err)
@@ -93,7 +94,7 @@ func (r *Reconciler) retainOne(
 	}
 	change := old.DeepCopy()
 	change.Revision = max(s.Generation, lastRevision(old, have, workload.SamePackage)+1)
-	err := r.Client.Patch(ctx, change, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}))
+	err := p.Client.Patch(ctx, change, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}))
 	if err != nil {
 		return fmt.Errorf("renew the definition %s of Skyhook %s: %w", want.Name, s.Name, err)
 	}
@@ -107,22 +108,10 @@ func intact(r *appsv1.ControllerRevision) bool {
 }
 
 // deleteRevision deletes an object unless it changed since it was read.
-func (r *Reconciler) deleteRevision(ctx context.Context, old *appsv1.ControllerRevision) error {
+func deleteRevision(ctx context.Context, c client.Client, old *appsv1.ControllerRevision) error {
 	object := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: old.Name, Namespace: old.Namespace}}
 	precondition := client.Preconditions{UID: &old.UID, ResourceVersion: &old.ResourceVersion}
-	return client.IgnoreNotFound(r.Client.Delete(ctx, object, precondition))
-}
-
-// revisionTaken looks at the object that has the name of a definition to be retained. One of ours is in the cache soon.
-func (r *Reconciler) revisionTaken(ctx context.Context, s *v1alpha1.Skyhook, want *appsv1.ControllerRevision) error {
-	var live appsv1.ControllerRevision
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(want), &live); err != nil {
-		return fmt.Errorf("get ControllerRevision %s, whose name is taken: %w", want.Name, err)
-	}
-	if metav1.IsControlledBy(&live, s) {
-		return nil
-	}
-	return taken("ControllerRevision", &live, s, v1alpha1.ReasonDefinitionConflict)
+	return client.IgnoreNotFound(c.Delete(ctx, object, precondition))
 }
 
 // newest reports whether no other definition of the same package version was asked for later: then what this one says
@@ -146,11 +135,12 @@ func lastRevision(
 }
 
 // revisions are what is retained for a Skyhook, and the images that are pinned for it, both by name.
-func (r *Reconciler) revisions(
-	ctx context.Context, reader client.Reader, s *v1alpha1.Skyhook,
+func (p *pass) revisions(
+	ctx context.Context, reader client.Reader,
 ) (definitions, pins map[string]*appsv1.ControllerRevision, err error) {
+	s := p.skyhook
 	var all appsv1.ControllerRevisionList
-	if err := reader.List(ctx, &all, client.InNamespace(r.Workload.Namespace),
+	if err := reader.List(ctx, &all, client.InNamespace(p.Workload.Namespace),
 		client.MatchingLabels{v1alpha1.LabelName: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, nil, fmt.Errorf("list retained definitions of Skyhook %s: %w", s.Name, err)
 	}
@@ -183,96 +173,89 @@ const (
 // is out every node has acknowledged its last one, so that the cache shows all that was begun, and nothing new can
 // begin. A node that hangs for days keeps its permit, however often the spec is edited meanwhile: then only what is too
 // much goes, and the API server is asked what the nodes with permits have begun.
-func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook, in *input) error {
-	have, pins, err := r.revisions(ctx, r.Client, s)
+func (p *pass) pruneDefinitions(ctx context.Context) error {
+	s, pace := p.skyhook, &p.known.pace
+	have, pins, err := p.revisions(ctx, p.Client)
 	if err != nil {
 		return err
 	}
 	many := len(have) > len(s.Spec.Packages)+definitionsBefore || pinsOthers(s, pins) ||
-		len(pins) > 0 && !r.Workload.PinImages
-	p := &r.memory.Of(s).pace
-	if left := p.first.Add(definitionsRest).Sub(r.Clock.Now()); left > 0 {
+		len(pins) > 0 && !p.Workload.PinImages
+	if left := pace.first.Add(definitionsRest).Sub(p.Clock.Now()); left > 0 {
 		if many {
-			p.rest = soonest(p.rest, left)
+			pace.rest = soonest(pace.rest, left)
 		}
 		return nil
 	}
 	if len(s.Status.Permits) > 0 {
-		return r.pruneExcess(ctx, s, have, in)
+		return p.pruneExcess(ctx, have)
 	}
 	if many {
-		unneeded := r.unneeded(s, have, in)
-		if err := r.deleteAfter(ctx, unneeded, definitionsBefore); err != nil {
+		unneeded := p.unneeded(have)
+		if err := deleteAfter(ctx, p.Client, unneeded, definitionsBefore); err != nil {
 			return err
 		}
 		for _, old := range unneeded {
 			delete(have, old.Name) // whoever goes back may get another image: a pin ends with what it was made for
 		}
 	}
-	return r.prunePins(ctx, s, pins, have)
+	return p.prunePins(ctx, pins, have)
 }
 
 // pruneExcess deletes definitions while permits are out.
-func (r *Reconciler) pruneExcess(
-	ctx context.Context, s *v1alpha1.Skyhook, have map[string]*appsv1.ControllerRevision, in *input,
-) error {
-	if !r.settled(s) || len(r.unneeded(s, have, in)) <= definitionsMost {
+func (p *pass) pruneExcess(ctx context.Context, have map[string]*appsv1.ControllerRevision) error {
+	if !p.known.pace.settled(p.skyhook.Generation, p.Clock.Now()) || len(p.unneeded(have)) <= definitionsMost {
 		return nil
 	}
-	if err := r.askHolders(ctx, s, &in.needs); err != nil {
+	if err := p.askHolders(ctx); err != nil {
 		return err
 	}
-	return r.deleteAfter(ctx, r.unneeded(s, have, in), definitionsMost)
+	return deleteAfter(ctx, p.Client, p.unneeded(have), definitionsMost)
 }
 
 // deleteAfter deletes definitions but for the first ones.
-func (r *Reconciler) deleteAfter(ctx context.Context, list []*appsv1.ControllerRevision, keep int) error {
+func deleteAfter(ctx context.Context, c client.Client, list []*appsv1.ControllerRevision, keep int) error {
 	for _, old := range list[min(keep, len(list)):] {
-		if err := r.deleteRevision(ctx, old); err != nil {
+		if err := deleteRevision(ctx, c, old); err != nil {
 			return fmt.Errorf("delete the unused definition %s: %w", old.Name, err)
 		}
 	}
 	return nil
 }
 
-// settled reports whether the spec has been the same for so long that no pass goes by an earlier one.
-func (r *Reconciler) settled(s *v1alpha1.Skyhook) bool {
-	p := &r.memory.Of(s).pace
-	return p.generation == s.Generation && r.Clock.Now().Sub(p.since) >= definitionsAge
-}
-
 // askHolders adds what nodes with permits need as the API server has it: the cache may not show what they have begun.
 // They are not asked while they are many: then they are not what hangs.
-func (r *Reconciler) askHolders(ctx context.Context, s *v1alpha1.Skyhook, n *needs) error {
+func (p *pass) askHolders(ctx context.Context) error {
+	s := p.skyhook
+	n := &p.needs
 	if n.unknown = n.unknown || len(s.Status.Permits) > maxLooks; n.unknown {
 		return nil
 	}
-	live, _, err := r.named(ctx, holdersOf(s))
+	live, _, err := named(ctx, p.Live, holdersOf(s))
 	if err != nil {
 		return err
 	}
 	for _, node := range live {
-		n.read(s, &node, r.Targets.Of(s))
+		n.read(s, &node, p.target)
 	}
 	return nil
 }
 
 // unneeded are the definitions that neither the spec nor any node needs, those that were asked for last first; none
 // while that is not known.
-func (r *Reconciler) unneeded(
-	s *v1alpha1.Skyhook, have map[string]*appsv1.ControllerRevision, in *input,
-) []*appsv1.ControllerRevision {
-	t, stays := r.Targets.Of(s), v1alpha1.AnnotationNodeStatePrefix+s.Name
-	for _, node := range in.others {
+func (p *pass) unneeded(have map[string]*appsv1.ControllerRevision) []*appsv1.ControllerRevision {
+	s := p.skyhook
+	stays := v1alpha1.AnnotationNodeStatePrefix + s.Name
+	for _, node := range p.others {
 		if _, ok := node.Annotations[stays]; ok {
-			in.needs.read(s, &node.ObjectMeta, t)
+			p.needs.read(s, &node.ObjectMeta, p.target)
 		}
 	}
-	if in.needs.unknown {
+	if p.needs.unknown {
 		return nil
 	}
-	needed := in.needs.of
-	for _, pkg := range t.Packages {
+	needed := p.needs.of
+	for _, pkg := range p.target.Packages {
 		needed[pkg.Definition] = true
 	}
 	var list []*appsv1.ControllerRevision
@@ -327,18 +310,16 @@ func pinsOthers(s *v1alpha1.Skyhook, pins map[string]*appsv1.ControllerRevision)
 
 // prunePins deletes the pins of images that neither the spec nor a definition has, and all where images are not pinned:
 // one that was made before must not come back into force. The definition of the spec may be about to be replaced.
-func (r *Reconciler) prunePins(
-	ctx context.Context, s *v1alpha1.Skyhook, pins, definitions map[string]*appsv1.ControllerRevision,
-) error {
+func (p *pass) prunePins(ctx context.Context, pins, definitions map[string]*appsv1.ControllerRevision) error {
 	if len(pins) == 0 {
 		return nil
 	}
 	used := map[lifecycle.PinKey]bool{}
-	for name, pkg := range s.Spec.Packages {
-		used[lifecycle.PinKey{Package: name, Version: pkg.Version, Image: pkg.Repository()}] = r.Workload.PinImages
+	for name, pkg := range p.skyhook.Spec.Packages {
+		used[lifecycle.PinKey{Package: name, Version: pkg.Version, Image: pkg.Repository()}] = p.Workload.PinImages
 	}
 	for _, o := range definitions {
-		if d, _, err := workload.ReadRevision(o); err == nil && r.Workload.PinImages {
+		if d, _, err := workload.ReadRevision(o); err == nil && p.Workload.PinImages {
 			used[lifecycle.PinKey{Package: d.Package, Version: d.Spec.Version, Image: d.Spec.Repository()}] = true
 		}
 	}
@@ -348,7 +329,7 @@ func (r *Reconciler) prunePins(
 		if err == nil && used[pin.PinKey] {
 			continue
 		}
-		if err := r.deleteRevision(ctx, pins[name]); err != nil {
+		if err := deleteRevision(ctx, p.Client, pins[name]); err != nil {
 			return fmt.Errorf("delete the unused pin %s: %w", name, err)
 		}
 	}

@@ -101,7 +101,7 @@ func TestRetain(t *testing.T) {
 				w.must(w.Client.Create(t.Context(), copied))
 			}
 			w.took()
-			err := w.retain(t.Context(), now)
+			err := w.newPass(now).retain(t.Context())
 			if got := w.took(); got != c.want || w.revisions()[name] != c.last {
 				t.Errorf("requests %q, want %q; revisions %v, want %d", got, c.want, w.revisions(), c.last)
 			}
@@ -111,7 +111,7 @@ func TestRetain(t *testing.T) {
 			if c.fails {
 				return
 			}
-			if err := w.retain(t.Context(), now); err != nil || w.took() != "" {
+			if err := w.newPass(now).retain(t.Context()); err != nil || w.took() != "" {
 				t.Errorf("the next pass writes again, error %v", err)
 			}
 		})
@@ -122,11 +122,11 @@ func TestRetain(t *testing.T) {
 func TestRetainBehindTheCache(t *testing.T) {
 	s := undoable(1, "1.0.0", "")
 	w := newWorld(t, s.DeepCopy(), revisionOf(t, s, 1))
-	if err := w.retainOne(t.Context(), s, revisionOf(t, s, 1), nil); err != nil {
+	if err := w.newPass(s).retainOne(t.Context(), revisionOf(t, s, 1), nil); err != nil {
 		t.Error(err)
 	}
 	w.Live = newWorld(t, s.DeepCopy()).Client
-	if err := w.retainOne(t.Context(), s, revisionOf(t, s, 1), nil); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "whose name is taken") {
+	if err := w.newPass(s).retainOne(t.Context(), revisionOf(t, s, 1), nil); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "whose name is taken") {
 		t.Errorf("taken, and then gone: %v", err)
 	}
 }
@@ -156,7 +156,7 @@ func TestRetainWithAnOldCache(t *testing.T) {
 			w.Live = newWorld(t, append(c.live, s.DeepCopy())...).Client
 			now := s.DeepCopy()
 			now.Status.ObservedGeneration = c.observed
-			if err := w.retain(t.Context(), now); (err == nil) != c.want || err != nil && !apierrors.IsConflict(err) {
+			if err := w.newPass(now).retain(t.Context()); (err == nil) != c.want || err != nil && !apierrors.IsConflict(err) {
 				t.Errorf("error %v", err)
 			}
 			if got := w.took(); !c.want && got != "" {
@@ -192,7 +192,7 @@ func TestRetainWithAnOldSpec(t *testing.T) {
 		}
 		s := c.cached.DeepCopy()
 		s.Status.ObservedGeneration = s.Generation
-		if err := w.retain(t.Context(), s); (err == nil) != c.want || err != nil && !apierrors.IsConflict(err) {
+		if err := w.newPass(s).retain(t.Context()); (err == nil) != c.want || err != nil && !apierrors.IsConflict(err) {
 			t.Errorf("%s: error %v", name, err)
 		}
 		if got := w.took(); (got != "") != c.want {
@@ -206,12 +206,12 @@ func TestRenewIsCompared(t *testing.T) {
 	s := undoable(5, "1.0.0", v1alpha1.WhenRemovedUninstall)
 	old, other := revisionOf(t, s, 2), revisionOf(t, undoable(4, "1.0.0", ""), 4)
 	w := newWorld(t, s.DeepCopy(), old.DeepCopy(), other)
-	have, _, err := w.Reconciler.revisions(t.Context(), w.Client, s)
+	have, _, err := w.newPass(s).revisions(t.Context(), w.Client)
 	w.must(err)
 	stale := have[old.Name].DeepCopy()
 	stale.ResourceVersion = "1"
 	have[old.Name] = stale
-	if err := w.retainOne(t.Context(), s, old, have); !apierrors.IsConflict(err) || w.revisions()[old.Name] != 2 {
+	if err := w.newPass(s).retainOne(t.Context(), old, have); !apierrors.IsConflict(err) || w.revisions()[old.Name] != 2 {
 		t.Errorf("error %v, revisions %v", err, w.revisions())
 	}
 }
@@ -232,7 +232,7 @@ func TestRetainWhatAnImageTells(t *testing.T) {
 			t.Fatalf("the annotation says %s, and the definition %t", answer, d.Enabled)
 		}
 		names[answer] = "demo-a-" + d.Hash()
-		w.must(w.retain(t.Context(), s))
+		w.must(w.newPass(s).retain(t.Context()))
 		other := names["true"]
 		if answer == "true" {
 			other = names["false"]
@@ -251,7 +251,7 @@ func TestDefinitionsAreThoseOfThisVerySkyhook(t *testing.T) {
 	elsewhere.Namespace = "other"
 	own := revisionOf(t, s, 1)
 	w := newWorld(t, own, before, foreign, labeled, elsewhere)
-	got, _, err := w.Reconciler.revisions(t.Context(), w.Client, s)
+	got, _, err := w.newPass(s).revisions(t.Context(), w.Client)
 	w.must(err)
 	if names := slices.Collect(maps.Keys(got)); len(names) != 1 || names[0] != own.Name {
 		t.Errorf("got %v", names)
@@ -343,9 +343,8 @@ func TestPruneDefinitions(t *testing.T) {
 
 // prune does what a pass ends with.
 func (w *world) prune(s *v1alpha1.Skyhook) {
-	in, err := w.input(w.t.Context(), s, w.Targets.Of(s))
-	w.must(err)
-	w.must(w.pruneDefinitions(w.t.Context(), s, &in))
+	p := w.reads(s)
+	w.must(p.pruneDefinitions(w.t.Context()))
 }
 
 // TestPruneRests: a new operator may not have seen what nodes began last, and keeps definitions for a minute. Then it
@@ -535,10 +534,9 @@ func TestMovedImageIsTold(t *testing.T) {
 	}
 	w := newWorld(t, s, object)
 	w.Workload.PinImages = true
-	in, err := w.input(t.Context(), s, w.Targets.Of(s))
-	w.must(err)
-	s.Status = rollout.Plan(in.Input)
-	w.warn(s, v1alpha1.SkyhookStatus{})
+	p := w.reads(s)
+	s.Status = rollout.Plan(p.in)
+	p.report(t.Context(), v1alpha1.SkyhookStatus{})
 	if got := w.told(); !strings.Contains(got, "Warning ImageMoved the tag x/a:2.0.0 moved: node n7 pulled sha256:2") {
 		t.Errorf("told %q", got)
 	}

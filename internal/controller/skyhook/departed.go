@@ -25,20 +25,20 @@ import (
 // maxLooks is how many nodes are asked for one by one before all are listed.
 const maxLooks = 20
 
-// departed returns the nodes that the Skyhook does not select but that hold a permit, as far as they exist, or tell
+// departed reads the nodes that the Skyhook does not select but that hold a permit, as far as they exist, or tell
 // what keeps them from getting rid of it. Those in the cache are selected or others. What the cache does not show it
 // may only not show yet, and a permit that is dropped too early is one too many at work: such nodes are asked for at the
 // API server. The error says that this failed; those nodes then count as there.
-func (r *Reconciler) departed(
-	ctx context.Context, s *v1alpha1.Skyhook, selected, others []*corev1.Node,
-) (map[string]rollout.Departed, error) {
+func (p *pass) departed(ctx context.Context, selected []*corev1.Node) error {
+	s := p.skyhook
 	found, holders, waitKey := map[string]rollout.Departed{}, holdersOf(s), v1alpha1.AnnotationWaitPrefix+s.Name
+	p.in.Departed = found
 	for _, node := range selected {
 		delete(holders, node.Name)
 	}
-	for _, node := range others {
+	for _, node := range p.others {
 		if _, waits := node.Annotations[waitKey]; waits || holders[node.Name] {
-			n, err := r.Records.Read(s.Name, node)                                                // unreadable or not, token and wait are annotations of their own
+			n, err := p.Records.Read(s.Name, node)                                                // unreadable or not, token and wait are annotations of their own
 			away := !state.Ready(node) && !record.ReadInterrupt(node.Annotations).OwnedBy(s.Name) // it may reboot for that
 			found[node.Name] = rollout.Departed{
 				Verdict: verdictOnLeaver(n, err), FinishedPermit: n.FinishedPermit, Unavailable: away, Wait: lifecycle.RemovalWait(n.Wait),
@@ -46,7 +46,7 @@ func (r *Reconciler) departed(
 		}
 		delete(holders, node.Name)
 	}
-	return found, r.lookFor(ctx, s, holders, found)
+	return p.lookFor(ctx, holders)
 }
 
 // verdictOnLeaver is what a node means for its batch that somebody took out of the selection: bad in the middle of work,
@@ -70,14 +70,14 @@ func holdersOf(s *v1alpha1.Skyhook) map[string]bool {
 
 // goneOf adds to the departed nodes what keeps the Skyhook on nodes that it is still to be removed from, but that are
 // gone. While it goes from others, nobody has to know, and nothing is asked.
-func (r *Reconciler) goneOf(ctx context.Context, s *v1alpha1.Skyhook, left []string, in *rollout.Input) error {
-	names, waitKey := map[string]bool{}, v1alpha1.AnnotationWaitPrefix+s.Name
+func (p *pass) goneOf(ctx context.Context, left []string) error {
+	names, waitKey := map[string]bool{}, v1alpha1.AnnotationWaitPrefix+p.skyhook.Name
 	for _, name := range left {
-		if _, known := in.Departed[name]; known || name == "" {
+		if _, known := p.in.Departed[name]; known || name == "" {
 			continue
 		}
 		var node corev1.Node
-		err := r.Client.Get(ctx, client.ObjectKey{Name: name}, &node, client.UnsafeDisableDeepCopy)
+		err := p.Client.Get(ctx, client.ObjectKey{Name: name}, &node, client.UnsafeDisableDeepCopy)
 		_, waits := node.Annotations[waitKey]
 		switch {
 		case apierrors.IsNotFound(err):
@@ -91,40 +91,40 @@ func (r *Reconciler) goneOf(ctx context.Context, s *v1alpha1.Skyhook, left []str
 	if len(names) == 0 {
 		return nil
 	}
-	for i := range in.Nodes { // it went meanwhile: the next pass sees that
-		delete(names, in.Nodes[i].Name)
+	for i := range p.in.Nodes { // it went meanwhile: the next pass sees that
+		delete(names, p.in.Nodes[i].Name)
 	}
-	return r.lookFor(ctx, s, names, in.Departed)
+	return p.lookFor(ctx, names)
 }
 
-// lookFor adds to found those of the named nodes that exist, and those of which nobody can tell.
-func (r *Reconciler) lookFor(
-	ctx context.Context, s *v1alpha1.Skyhook, names map[string]bool, found map[string]rollout.Departed,
-) error {
+// lookFor adds to the departed nodes those of the named that exist, and those of which nobody can tell.
+func (p *pass) lookFor(ctx context.Context, names map[string]bool) error {
 	if len(names) == 0 {
 		return nil
 	}
-	live, unknown, err := r.named(ctx, names)
-	running, errPods := r.withPods(ctx, s)
+	live, unknown, err := named(ctx, p.Live, names)
+	running, errPods := p.withPods(ctx)
 	for name := range names {
 		node, exists := live[name]
 		pod := running[name]
 		switch untold := errors.Join(unknown[name], errPods); {
 		case exists:
-			n, _ := record.Read(s.Name, node.Annotations)
-			found[name] = rollout.Departed{FinishedPermit: n.FinishedPermit}
+			n, _ := record.Read(p.skyhook.Name, node.Annotations)
+			p.in.Departed[name] = rollout.Departed{FinishedPermit: n.FinishedPermit}
 		case untold != nil:
-			found[name] = rollout.Departed{Wait: r.unsure(s, untold)}
+			p.in.Departed[name] = rollout.Departed{Wait: doubt(p.known.failures.lasting(untold, v1alpha1.ReasonPassFailed))}
 		case pod != nil:
-			found[name] = rollout.Departed{Gone: true, Verdict: situation.Bad, FinishedPermit: finished(s, pod), Wait: r.outlives(s, pod)}
+			p.in.Departed[name] = rollout.Departed{
+				Gone: true, Verdict: situation.Bad, FinishedPermit: finished(p.skyhook, pod), Wait: p.outlives(pod),
+			}
 		}
 	}
-	return r.lasting(s, errors.Join(err, errPods), v1alpha1.ReasonPassFailed)
+	return p.known.failures.lasting(errors.Join(err, errPods), v1alpha1.ReasonPassFailed)
 }
 
-// unsure is what a node waits for of which nobody can tell whether it is gone; nil until that lasts.
-func (r *Reconciler) unsure(s *v1alpha1.Skyhook, err error) *record.Wait {
-	o := obstacleOf(r.lasting(s, err, v1alpha1.ReasonPassFailed))
+// doubt is what a node waits for of which nobody can tell whether it is gone; nil until that lasts.
+func doubt(err error) *record.Wait {
+	o := obstacleOf(err)
 	if o == nil {
 		return nil
 	}
@@ -143,12 +143,12 @@ func finished(s *v1alpha1.Skyhook, pod *corev1.Pod) string {
 
 // outlives returns why a node that is gone keeps its permit, and its Skyhook: its machine may still run what the pod
 // began. It returns nil while the pod may still end by itself, and has the Skyhook planned again when that time is over.
-func (r *Reconciler) outlives(s *v1alpha1.Skyhook, pod *corev1.Pod) *record.Wait {
+func (p *pass) outlives(pod *corev1.Pod) *record.Wait {
 	if pod.DeletionTimestamp == nil {
 		return nil
 	}
-	if left := pod.DeletionTimestamp.Add(lifecycle.EndGrace).Sub(r.Clock.Now()); left > 0 {
-		rest := &r.memory.Of(s).pace.rest
+	if left := pod.DeletionTimestamp.Add(lifecycle.EndGrace).Sub(p.Clock.Now()); left > 0 {
+		rest := &p.known.pace.rest
 		*rest = soonest(*rest, left)
 		return nil
 	}
@@ -165,10 +165,11 @@ func (r *Reconciler) outlives(s *v1alpha1.Skyhook, pod *corev1.Pod) *record.Wait
 
 // withPods are the nodes that pods of the Skyhook are bound to which have not ended, with the one of these that has to
 // end first. Those that have ended count as well while the Skyhook is being deleted, which waits for them too.
-func (r *Reconciler) withPods(ctx context.Context, s *v1alpha1.Skyhook) (map[string]*corev1.Pod, error) {
+func (p *pass) withPods(ctx context.Context) (map[string]*corev1.Pod, error) {
+	s := p.skyhook
 	var pods corev1.PodList
 	// Asked of the API server: the cache may lack the pod that was created last.
-	if err := r.Live.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
+	if err := p.Live.List(ctx, &pods, client.InNamespace(p.Workload.Namespace),
 		client.MatchingLabels{v1alpha1.LabelName: s.Name}); err != nil {
 		return nil, fmt.Errorf("list pods of Skyhook %s: %w", s.Name, err)
 	}
@@ -202,12 +203,12 @@ func compareEnds(a, b *corev1.Pod) int {
 
 // named asks the API server for the metadata of the named nodes: one by one while they are few, else for that of all
 // nodes. unknown has the error for each node that it could not be asked about, and err is the first of them.
-func (r *Reconciler) named(
-	ctx context.Context, names map[string]bool,
+func named(
+	ctx context.Context, reader client.Reader, names map[string]bool,
 ) (live map[string]metav1.ObjectMeta, unknown map[string]error, err error) {
 	live, unknown = map[string]metav1.ObjectMeta{}, map[string]error{}
 	if len(names) > maxLooks {
-		all, err := r.liveNodes(ctx)
+		all, err := liveNodes(ctx, reader)
 		for i := range all {
 			live[all[i].Name] = all[i]
 		}
@@ -220,7 +221,7 @@ func (r *Reconciler) named(
 	for i, name := range sorted {
 		node := metav1.PartialObjectMetadata{}
 		node.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
-		failed := r.Live.Get(ctx, client.ObjectKey{Name: name}, &node)
+		failed := reader.Get(ctx, client.ObjectKey{Name: name}, &node)
 		switch {
 		case failed == nil:
 			live[name] = node.ObjectMeta

@@ -57,13 +57,12 @@ func TestDepartedNodes(t *testing.T) {
 				s.Status.Permits = append(s.Status.Permits, v1alpha1.Permit{Node: name, Order: int32(i), Generation: 1})
 			}
 			w := newWorld(t, s, left, broken, begun, dead, newNode("foreign", "other"), newNode("node-1", "gpu"))
-			in, err := w.input(t.Context(), s, w.Targets.Of(s))
-			w.must(err)
-			if !maps.Equal(in.Departed, c.want) || in.unsure != nil {
-				t.Errorf("departed: %v, %v", in.Departed, in.unsure)
+			p := w.reads(s)
+			if !maps.Equal(p.in.Departed, c.want) || p.unsure != nil {
+				t.Errorf("departed: %v, %v", p.in.Departed, p.unsure)
 			}
-			if len(in.Nodes) != 1 || in.Nodes[0].Name != "node-1" || !in.Now.Equal(start) || in.Skyhook != s || in.Hold != nil {
-				t.Errorf("input: %+v", in)
+			if len(p.in.Nodes) != 1 || p.in.Nodes[0].Name != "node-1" || !p.in.Now.Equal(start) || p.in.Skyhook != s || p.in.Hold != nil {
+				t.Errorf("input: %+v", p.in)
 			}
 		})
 	}
@@ -100,7 +99,7 @@ func TestPodThatDoesNotEndOnANodeThatTheSkyhookLeaves(t *testing.T) {
 			}
 			remember(t, n, "demo", record.Node{Status: v1alpha1.StatusInProgress, Wait: &stuckWait})
 			w := newWorld(t, s, n)
-			w.must(w.reconcile(t.Context(), w.skyhook("demo")))
+			w.must(w.newPass(w.skyhook("demo")).reconcile(t.Context()))
 			all := w.skyhook("demo").Status.Attention
 			if len(all) != 1 {
 				t.Fatalf("attention %+v", all)
@@ -148,7 +147,7 @@ func TestPermitOfANodeThatTheCacheLacks(t *testing.T) {
 				}
 				w := newWorld(t, s)
 				w.Live = c.live
-				err := w.reconcile(t.Context(), w.skyhook("demo"))
+				err := w.newPass(w.skyhook("demo")).reconcile(t.Context())
 				if errors.Is(err, errLost) != (c.name == "nobody knows") {
 					t.Errorf("error %v", err)
 				}
@@ -300,7 +299,7 @@ func TestDeadNodeThatLeft(t *testing.T) {
 	s.Spec.InterruptionBudget.Count = new(1)
 	s.Status.Permits = []v1alpha1.Permit{{Node: "dead", Generation: 1}}
 	w := newWorld(t, s, newNode("dead", "other"), ready(newNode("node-1", "gpu")))
-	w.must(w.reconcile(t.Context(), w.skyhook("demo")))
+	w.must(w.newPass(w.skyhook("demo")).reconcile(t.Context()))
 	status := w.skyhook("demo").Status
 	if len(status.Permits) != 1 || len(status.Attention) != 1 {
 		t.Fatalf("permits %v, attention %+v", status.Permits, status.Attention)
@@ -314,7 +313,7 @@ func TestDeadNodeThatLeft(t *testing.T) {
 	var node corev1.Node
 	w.must(w.Client.Get(t.Context(), client.ObjectKey{Name: "dead"}, &node))
 	w.must(w.Client.Delete(t.Context(), &node))
-	w.must(w.reconcile(t.Context(), w.skyhook("demo")))
+	w.must(w.newPass(w.skyhook("demo")).reconcile(t.Context()))
 	status = w.skyhook("demo").Status
 	if len(status.Permits) != 1 || status.Permits[0].Node != "node-1" || len(status.Attention) != 0 || meta.FindStatusCondition(status.Conditions, "DepartedNotReady") != nil {
 		t.Errorf("when it is deleted: permits %v, attention %+v", status.Permits, status.Attention)

@@ -42,9 +42,8 @@ func (f *failures) passes(err error) bool {
 }
 
 // lasting makes an obstacle of an error that is none, if passes fail again and again.
-func (r *Reconciler) lasting(s *v1alpha1.Skyhook, err error, reason string) error {
-	failures := &r.memory.Of(s).failures
-	if err == nil || obstacleOf(err) != nil || failures.passes(err) || !failures.Last {
+func (f *failures) lasting(err error, reason string) error {
+	if err == nil || obstacleOf(err) != nil || f.passes(err) || !f.Last {
 		return err
 	}
 	message := fmt.Sprintf("%v; the operator retries", err)

@@ -62,7 +62,7 @@ func TestFinalize(t *testing.T) {
 			if c.live != nil {
 				w.Live = newWorld(t, append(c.live, deleted())...).Client
 			}
-			w.must(w.finalize(t.Context(), w.skyhook("demo")))
+			w.must(w.newPass(w.skyhook("demo")).finalize(t.Context()))
 			now := w.skyhook("demo")
 			if waits := strings.Contains(strings.Join(now.Finalizers, " "), v1alpha1.Finalizer); waits != (c.want != gone) {
 				t.Errorf("finalizers %v", now.Finalizers)
@@ -79,7 +79,7 @@ func TestFinalizeWritesOnce(t *testing.T) {
 	remember(t, n, "demo", record.Node{Status: v1alpha1.StatusInProgress})
 	w := newWorld(t, n, deleted())
 	for _, want := range []string{"create ControllerRevision demo-a-0f0f345055, patch status Skyhook demo", ""} {
-		w.must(w.finalize(t.Context(), w.skyhook("demo")))
+		w.must(w.newPass(w.skyhook("demo")).finalize(t.Context()))
 		if got := w.took(); got != want {
 			t.Errorf("wrote %q, want %q", got, want)
 		}
@@ -88,16 +88,16 @@ func TestFinalizeWritesOnce(t *testing.T) {
 	w.took()
 	last := deleted()
 	last.Finalizers = []string{v1alpha1.Finalizer}
-	w.must(w.finalize(t.Context(), w.skyhook("demo")))
+	w.must(w.newPass(w.skyhook("demo")).finalize(t.Context()))
 	if got := w.took(); got != "patch Skyhook demo, patch status Skyhook demo" {
 		t.Errorf("wrote %q", got)
 	}
-	w.must(w.finalize(t.Context(), w.skyhook("demo")))
+	w.must(w.newPass(w.skyhook("demo")).finalize(t.Context()))
 	if got := w.took(); got != "" {
 		t.Errorf("others' finalizers are left, and it writes %q", got)
 	}
 	gone := newWorld(t, last)
-	gone.must(gone.finalize(t.Context(), gone.skyhook("demo")))
+	gone.must(gone.newPass(gone.skyhook("demo")).finalize(t.Context()))
 	if err := gone.Client.Get(t.Context(), client.ObjectKey{Name: "demo"}, &v1alpha1.Skyhook{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the Skyhook is still there: %v", err)
 	}
@@ -111,11 +111,11 @@ func TestTransitionTimesOfADeletion(t *testing.T) {
 		node.Labels[v1alpha1.LabelIgnore] = "true"
 	}
 	w := newWorld(t, n, held, deleted())
-	w.must(w.finalize(t.Context(), w.skyhook("demo")))
+	w.must(w.newPass(w.skyhook("demo")).finalize(t.Context()))
 	before := w.skyhook("demo").Status.Conditions
 	w.clock.SetTime(start.Add(time.Hour))
 	w.must(w.Client.Delete(t.Context(), n))
-	w.must(w.finalize(t.Context(), w.skyhook("demo")))
+	w.must(w.newPass(w.skyhook("demo")).finalize(t.Context()))
 	after := w.skyhook("demo").Status.Conditions
 	if c := meta.FindStatusCondition(after, v1alpha1.ConditionReconciling); c.Message != "the Skyhook is being removed from 1 node: node-2" || c.Reason != "Deleting" {
 		t.Errorf("Reconciling %s: %s", c.Reason, c.Message)
@@ -176,7 +176,7 @@ func TestLastLookReadsEveryPage(t *testing.T) {
 			w := newWorld(t, deleted())
 			live := &paged{Reader: w.Client, pages: c.pages, fails: c.fails}
 			w.Live = live
-			left, err := w.leftovers(t.Context(), w.skyhook("demo"))
+			left, err := w.newPass(w.skyhook("demo")).leftovers(t.Context())
 			if (err != nil) != (c.fails > 0) || strings.Join(left, " ") != c.left || len(live.asked) != c.asked {
 				t.Errorf("left %v, error %v, asked %v", left, err, live.asked)
 			}
@@ -227,7 +227,7 @@ func TestFinalizeUninstallsFirst(t *testing.T) {
 			}
 			delete(n.Labels, v1alpha1.GroupName+"/status_demo")
 			w := newWorld(t, n, s)
-			w.must(w.finalize(t.Context(), w.skyhook("demo")))
+			w.must(w.newPass(w.skyhook("demo")).finalize(t.Context()))
 			now := w.skyhook("demo")
 			if got := slices.Contains(now.Finalizers, v1alpha1.Finalizer); got != c.stays {
 				t.Errorf("finalizers %v", now.Finalizers)
@@ -249,7 +249,7 @@ func TestFinalizeConflict(t *testing.T) {
 	newer := stale.DeepCopy()
 	metav1.SetMetaDataAnnotation(&newer.ObjectMeta, "x", "y")
 	w.must(w.Client.Update(t.Context(), newer))
-	if err := w.finalize(t.Context(), stale); !apierrors.IsConflict(err) {
+	if err := w.newPass(stale).finalize(t.Context()); !apierrors.IsConflict(err) {
 		t.Errorf("got %v", err)
 	}
 	if now := w.skyhook("demo"); !slices.Contains(now.Finalizers, v1alpha1.Finalizer) {

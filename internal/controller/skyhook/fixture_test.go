@@ -131,6 +131,14 @@ func (w *world) must(err error) {
 	}
 }
 
+// reads begins a pass, and reads what its plan depends on.
+func (w *world) reads(s *v1alpha1.Skyhook) *pass {
+	w.t.Helper()
+	p := w.newPass(s)
+	w.must(p.read(w.t.Context()))
+	return p
+}
+
 func (w *world) skyhook(name string) *v1alpha1.Skyhook {
 	w.t.Helper()
 	var s v1alpha1.Skyhook

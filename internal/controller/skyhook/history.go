@@ -42,28 +42,28 @@ type past struct {
 
 // remember keeps the history of a Skyhook: a rollout that begins or ends at once, everything else some minutes later, in
 // one write. Nothing else depends on it, so whatever goes wrong is told, and holds up nothing.
-func (r *Reconciler) remember(ctx context.Context, s *v1alpha1.Skyhook, nodes []rollout.Node) {
-	p, now := &r.memory.Of(s).past, r.Clock.Now()
-	p.stages = p.stages.Merge(r.Durations.Take(s.Name))
+func (p *pass) remember(ctx context.Context) {
+	s, past, now := p.skyhook, &p.known.past, p.Clock.Now()
+	past.stages = past.stages.Merge(p.Durations.Take(s.Name))
 	defer func() {
-		if !p.due.IsZero() {
-			p.again = max(passInterval, p.due.Sub(now))
+		if !past.due.IsZero() {
+			past.again = max(passInterval, past.due.Sub(now))
 		}
 	}()
-	if s.Status.ObservedGeneration != s.Generation || p.told != "" && now.Before(p.due) {
+	if s.Status.ObservedGeneration != s.Generation || past.told != "" && now.Before(past.due) {
 		return
 	}
-	err := r.updateHistory(ctx, s, p, p.look(s, nodes, now))
+	err := p.updateHistory(ctx, past.look(s, p.in.Nodes, now))
 	switch o := obstacleOf(err); {
 	case err == nil:
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err): // the cache is behind
-		p.due = now.Add(passInterval)
+		past.due = now.Add(passInterval)
 	case o != nil && o.frees == record.FreesTime: // what an earlier Skyhook left goes soon
-		p.due = now.Add(historyRetry)
+		past.due = now.Add(historyRetry)
 	default:
 		// It may have been written all the same, and no run is counted twice.
-		p.stages, p.due = nil, now.Add(historyRetry)
-		r.tellHistory(s, p, err)
+		past.stages, past.due = nil, now.Add(historyRetry)
+		p.tellHistory(err)
 	}
 }
 
@@ -89,52 +89,54 @@ func (p *past) look(s *v1alpha1.Skyhook, nodes []rollout.Node, now time.Time) hi
 	return seen
 }
 
-func (r *Reconciler) updateHistory(ctx context.Context, s *v1alpha1.Skyhook, p *past, seen history.Seen) error {
-	have, err := r.historyOf(ctx, s)
+func (p *pass) updateHistory(ctx context.Context, seen history.Seen) error {
+	past := &p.known.past
+	have, err := p.historyOf(ctx)
 	if err != nil {
 		return err
 	}
 	rollouts, unreadable := history.ReadRollouts(have.Data)
 	if rollouts.Begins(seen) {
-		if seen.Author, err = r.author(ctx, s); err != nil {
+		if seen.Author, err = authorOf(ctx, p.Live, p.skyhook); err != nil {
 			return err
 		}
 	}
 	next, turned := rollouts.Next(seen)
 	switch now := seen.Now; {
 	case turned, unreadable != nil:
-	case len(p.stages) == 0 && reflect.DeepEqual(next, rollouts):
-		p.due, p.told = time.Time{}, ""
+	case len(past.stages) == 0 && reflect.DeepEqual(next, rollouts):
+		past.due, past.told = time.Time{}, ""
 		return nil
-	case p.due.IsZero():
-		p.due = now.Add(historyEvery)
+	case past.due.IsZero():
+		past.due = now.Add(historyEvery)
 		return nil
-	case now.Before(p.due):
+	case now.Before(past.due):
 		return nil
 	}
 	stages, lost := history.ReadStages(have.Data)
-	want := r.Workload.History(s, history.Data(next, stages.Merge(p.stages)))
+	want := p.Workload.History(p.skyhook, history.Data(next, stages.Merge(past.stages)))
 	if want.ResourceVersion = have.ResourceVersion; have.ResourceVersion == "" {
-		err = r.Client.Create(ctx, want, client.FieldOwner(fieldManager))
+		err = p.Client.Create(ctx, want, client.FieldOwner(fieldManager))
 	} else {
-		err = r.Client.Update(ctx, want, client.FieldOwner(fieldManager))
+		err = p.Client.Update(ctx, want, client.FieldOwner(fieldManager))
 	}
 	if err != nil {
 		return fmt.Errorf("write ConfigMap %s: %w", want.Name, err)
 	}
-	p.stages, p.due, p.told = nil, time.Time{}, ""
+	past.stages, past.due, past.told = nil, time.Time{}, ""
 	if lost = errors.Join(unreadable, lost); lost != nil {
-		r.tellHistory(s, p, fmt.Errorf("ConfigMap %s: %w; the history starts over", want.Name, lost))
-		p.told = "" // it is over
+		p.tellHistory(fmt.Errorf("ConfigMap %s: %w; the history starts over", want.Name, lost))
+		past.told = "" // it is over
 	}
 	return nil
 }
 
 // historyOf reads the ConfigMap with the history of a Skyhook; an empty one if there is none.
-func (r *Reconciler) historyOf(ctx context.Context, s *v1alpha1.Skyhook) (*corev1.ConfigMap, error) {
+func (p *pass) historyOf(ctx context.Context) (*corev1.ConfigMap, error) {
+	s := p.skyhook
 	var cm corev1.ConfigMap
-	key := client.ObjectKeyFromObject(r.Workload.History(s, nil))
-	if err := r.Client.Get(ctx, key, &cm); apierrors.IsNotFound(err) {
+	key := client.ObjectKeyFromObject(p.Workload.History(s, nil))
+	if err := p.Client.Get(ctx, key, &cm); apierrors.IsNotFound(err) {
 		return &corev1.ConfigMap{}, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("get ConfigMap %s: %w", key.Name, err)
@@ -145,10 +147,10 @@ func (r *Reconciler) historyOf(ctx context.Context, s *v1alpha1.Skyhook) (*corev
 	return &cm, nil
 }
 
-// author asks who changed the spec: caches drop that. Once for a rollout.
-func (r *Reconciler) author(ctx context.Context, s *v1alpha1.Skyhook) (string, error) {
+// authorOf asks who changed a spec: caches drop that. Once for a rollout.
+func authorOf(ctx context.Context, reader client.Reader, s *v1alpha1.Skyhook) (string, error) {
 	var live v1alpha1.Skyhook
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(s), &live); client.IgnoreNotFound(err) != nil {
+	if err := reader.Get(ctx, client.ObjectKeyFromObject(s), &live); client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("get Skyhook %s: %w", s.Name, err)
 	}
 	if live.UID != s.UID || live.Generation != s.Generation {
@@ -158,10 +160,11 @@ func (r *Reconciler) author(ctx context.Context, s *v1alpha1.Skyhook) (string, e
 }
 
 // tellHistory tells of what went wrong, once for as long as it is the same.
-func (r *Reconciler) tellHistory(s *v1alpha1.Skyhook, p *past, err error) {
-	if p.told == err.Error() {
+func (p *pass) tellHistory(err error) {
+	past := &p.known.past
+	if past.told == err.Error() {
 		return
 	}
-	p.told = err.Error()
-	r.Events.Eventf(s, nil, corev1.EventTypeWarning, v1alpha1.EventHistoryLost, "Plan", "%v", err)
+	past.told = err.Error()
+	p.Events.Eventf(p.skyhook, nil, corev1.EventTypeWarning, v1alpha1.EventHistoryLost, "Plan", "%v", err)
 }

@@ -101,7 +101,7 @@ func (w *pastWorld) measured(seconds int) {
 // says is the history in short: a rollout as generation author started-ended nodes/failures, a stage as times.
 func (w *pastWorld) says() string {
 	w.t.Helper()
-	cm, err := w.historyOf(w.t.Context(), w.skyhook("demo"))
+	cm, err := w.newPass(w.skyhook("demo")).historyOf(w.t.Context())
 	w.must(err)
 	rollouts, err := history.ReadRollouts(cm.Data)
 	w.must(err)
@@ -256,7 +256,7 @@ func TestHistoryThatAPersonEdited(t *testing.T) {
 	w.expect(0, 1, 0, "1 kubectl-edit 0- 2/0; apply [30]")
 	spoil := func(key, value string) {
 		t.Helper()
-		cm, err := w.historyOf(t.Context(), w.skyhook("demo"))
+		cm, err := w.newPass(w.skyhook("demo")).historyOf(t.Context())
 		w.must(err)
 		cm.Data[key] = value
 		w.must(w.Client.Update(t.Context(), cm))

@@ -63,9 +63,8 @@ func TestInputOfANode(t *testing.T) {
 			s, before := newSkyhook("demo"), newSkyhook("before")
 			s.Spec.Priority = 1
 			w := newWorld(t, n, s, before)
-			in, err := w.input(t.Context(), s, w.Targets.Of(s))
-			w.must(err)
-			got := in.Nodes[0]
+			p := w.reads(s)
+			got := p.in.Nodes[0]
 			text := func(tr *record.Wait) string {
 				if tr == nil {
 					return ""
@@ -106,9 +105,8 @@ func TestStatesOnlyForSmallFleets(t *testing.T) {
 			remember(t, n, "demo", record.Node{Packages: map[string]record.Entry{e.Key(): e}})
 			w.must(w.Client.Create(t.Context(), n))
 		}
-		in, err := w.input(t.Context(), s, w.Targets.Of(s))
-		w.must(err)
-		if got := in.Nodes[0].States; len(got) != want {
+		p := w.reads(s)
+		if got := p.in.Nodes[0].States; len(got) != want {
 			t.Errorf("%d nodes: %v", count, got)
 		}
 	}
@@ -136,9 +134,8 @@ func TestInterruptOfANodeThatLeft(t *testing.T) {
 	before.Spec.NodeSelectors.MatchLabels["pool"] = "cpu"
 	interruptedBy("before")(n)
 	w := newWorld(t, n, s, before)
-	in, err := w.input(t.Context(), s, w.Targets.Of(s))
-	w.must(err)
-	if h := in.Nodes[0].Hold; h != nil {
+	p := w.reads(s)
+	if h := p.in.Nodes[0].Hold; h != nil {
 		t.Errorf("the node is held: %+v", h)
 	}
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
-// count adds a node to the census, with the outline of its record if that can be read.
-func (g *reading) count(n *rollout.Node, outline *record.Outline, cordoned bool) {
-	c := &g.census
+// count adds a node to a census, with the outline of its record if that can be read.
+func count(c *metrics.Census, n *rollout.Node, outline *record.Outline, cordoned bool) {
 	if outline != nil {
 		c.Outlines[*outline]++
 	}
@@ -119,27 +118,28 @@ func (p *speed) end(rounds int, now time.Time) time.Time {
 }
 
 // publish hands over what a pass saw to the metrics; before has the permits as they were before its status.
-func (r *Reconciler) publish(s *v1alpha1.Skyhook, in *input, before []v1alpha1.Permit) {
-	if r.Metrics == nil {
+func (p *pass) publish(before []v1alpha1.Permit) {
+	s := p.skyhook
+	if p.Metrics == nil {
 		return
 	}
-	p, now := &r.memory.Of(s).speed, r.Clock.Now()
-	if p.generation != s.Generation {
-		p.generation, p.nodes, p.took = s.Generation, 0, 0
+	speed, now := &p.known.speed, p.Clock.Now()
+	if speed.generation != s.Generation {
+		speed.generation, speed.nodes, speed.took = s.Generation, 0, 0
 	}
-	took := p.see(before, s.Status.Permits, in.Nodes, now)
+	took := speed.see(before, s.Status.Permits, p.in.Nodes, now)
 	for _, d := range took {
-		p.nodes++
-		p.took += d
+		speed.nodes++
+		speed.took += d
 	}
-	in.census.Cordoned += cordoned(s.Name, in.others)
+	p.census.Cordoned += cordoned(s.Name, p.others)
 	rounds := 0
-	if in.Hold == nil { // else nothing more starts
-		rounds = rollout.RoundsLeft(in.Policy, &s.Status)
+	if p.in.Hold == nil { // else nothing more starts
+		rounds = rollout.RoundsLeft(p.in.Policy, &s.Status)
 	}
-	in.census.Waits = rollout.WaitsInProgress(in.Input, s.Status.Permits)
-	r.Metrics.Set(s.Name, metrics.Of(s, in.census, p.end(rounds, now)))
+	p.census.Waits = rollout.WaitsInProgress(p.in, s.Status.Permits)
+	p.Metrics.Set(s.Name, metrics.Of(s, p.census, speed.end(rounds, now)))
 	for _, d := range took {
-		r.Metrics.PermitTook(s, d)
+		p.Metrics.PermitTook(s, d)
 	}
 }

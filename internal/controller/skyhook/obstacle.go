@@ -1,6 +1,7 @@
 package skyhook
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -50,7 +51,7 @@ func obstacleOf(err error) *obstacleError {
 
 // refused makes an obstacle of what the API server will refuse again, or refused again and again, and returns any other
 // error as it is. field is what the object is made of.
-func (r *Reconciler) refused(s *v1alpha1.Skyhook, err error, reason, field string) error {
+func (p *pass) refused(err error, reason, field string) error {
 	o := &obstacleError{reason: reason, err: err}
 	switch {
 	case obstacleOf(err) != nil:
@@ -61,9 +62,20 @@ func (r *Reconciler) refused(s *v1alpha1.Skyhook, err error, reason, field strin
 		o.frees = record.FreesAdministrator
 		o.message = err.Error() + "; change what refuses it, such as a quota, an admission policy or the operator's roles"
 	default:
-		return r.lasting(s, err, reason)
+		return p.known.failures.lasting(err, reason)
 	}
 	return o
+}
+
+// nameTaken looks at what has the name of an object to be created. One of ours is in the cache soon.
+func (p *pass) nameTaken(ctx context.Context, kind string, want, live client.Object, reason string) error {
+	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(want), live); err != nil {
+		return fmt.Errorf("get %s %s, whose name is taken: %w", kind, want.GetName(), err)
+	}
+	if metav1.IsControlledBy(live, p.skyhook) {
+		return nil
+	}
+	return taken(kind, live, p.skyhook, reason)
 }
 
 // taken tells that the name of an object that a Skyhook needs is another's, whose owner may be nil. What a deleted

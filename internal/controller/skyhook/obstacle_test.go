@@ -167,7 +167,7 @@ func TestOneConfigMapThatIsRefused(t *testing.T) {
 	foreign := options.PackageConfigMap(s, "b")
 	foreign.OwnerReferences = nil
 	w := newWorld(t, foreign)
-	if err := w.writeConfigMaps(t.Context(), s, nil, nil); obstacleOf(err) == nil {
+	if err := w.newPass(s).writeConfigMaps(t.Context()); obstacleOf(err) == nil {
 		t.Errorf("error %v", err)
 	}
 	var cm corev1.ConfigMap
@@ -179,11 +179,11 @@ func TestConfigMapBehindTheCache(t *testing.T) {
 	s := configured("2.0.0", "v")
 	want := wantedMap{options.PackageConfigMap(s, "b"), "x"}
 	w := newWorld(t, want.DeepCopy())
-	if err := w.writeConfigMap(t.Context(), s, want, nil); err != nil {
+	if err := w.newPass(s).writeConfigMap(t.Context(), want, nil); err != nil {
 		t.Error(err)
 	}
 	w.Live = newWorld(t).Client
-	if err := w.writeConfigMap(t.Context(), s, want, nil); !apierrors.IsNotFound(err) || obstacleOf(err) != nil {
+	if err := w.newPass(s).writeConfigMap(t.Context(), want, nil); !apierrors.IsNotFound(err) || obstacleOf(err) != nil {
 		t.Errorf("taken, and then gone: %v", err)
 	}
 }
@@ -197,7 +197,7 @@ func TestObstacleOfADeletion(t *testing.T) {
 	node := has(t, "node-1", undoable(1, "1.0.0", v1alpha1.WhenRemovedUninstall), nil)
 	installed := revisionOf(t, undoable(1, "1.0.0", v1alpha1.WhenRemovedUninstall), 1)
 	w := newWorld(t, s, revision, node, installed)
-	if err := w.reconcile(t.Context(), w.skyhook("demo")); obstacleOf(err) == nil {
+	if err := w.newPass(w.skyhook("demo")).reconcile(t.Context()); obstacleOf(err) == nil {
 		t.Errorf("error %v", err)
 	}
 	c := meta.FindStatusCondition(w.skyhook("demo").Status.Conditions, v1alpha1.ConditionDeletionBlocked)
@@ -205,7 +205,7 @@ func TestObstacleOfADeletion(t *testing.T) {
 		t.Errorf("DeletionBlocked is %+v", c)
 	}
 	w.must(w.Client.Delete(t.Context(), node))
-	w.must(w.reconcile(t.Context(), w.skyhook("demo")))
+	w.must(w.newPass(w.skyhook("demo")).reconcile(t.Context()))
 	if got := w.skyhook("demo").Finalizers; len(got) != 1 {
 		t.Errorf("finalizers %v", got)
 	}
@@ -244,7 +244,7 @@ func TestStatusThatIsRefused(t *testing.T) {
 			}
 			for _, again := range []bool{false, true} { // the second time nothing is written, or told, once more
 				w.took()
-				err := w.writeStatus(t.Context(), w.skyhook("demo"), *full.DeepCopy())
+				err := w.newPass(w.skyhook("demo")).writeStatus(t.Context(), *full.DeepCopy())
 				writes := 0
 				if text := w.took(); text != "" {
 					writes = strings.Count(text, ",") + 1

@@ -77,9 +77,8 @@ func TestStatusOfAnyOrder(t *testing.T) {
 	w := newWorld(t, objects...)
 	plain := w.Client
 	plan := func() v1alpha1.SkyhookStatus {
-		in, err := w.input(t.Context(), s, w.Targets.Of(s))
-		w.must(err)
-		return rollout.Plan(in.Input)
+		p := w.reads(s)
+		return rollout.Plan(p.in)
 	}
 	want := plan()
 	for seed := range uint64(20) {

@@ -71,7 +71,7 @@ func passesOver(b *testing.B, nodes, skyhooks int) func() {
 		all := c.Skyhooks()
 		last := all[len(all)-1].DeepCopy()
 		b.StartTimer()
-		if err := r.reconcile(b.Context(), last); err != nil {
+		if err := r.newPass(last).reconcile(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}

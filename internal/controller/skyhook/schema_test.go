@@ -179,8 +179,7 @@ func TestAnyRecordMakesAValidStatus(t *testing.T) {
 		if rapid.Bool().Draw(rt, "deleted") {
 			s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: start}, []string{v1alpha1.Finalizer}
 		}
-		in, err := w.input(t.Context(), s, w.Targets.Of(s))
-		w.must(err)
-		checkStatus(rt, schema, rollout.Plan(in.Input))
+		p := w.reads(s)
+		checkStatus(rt, schema, rollout.Plan(p.in))
 	})
 }

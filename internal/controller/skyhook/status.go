@@ -30,7 +30,8 @@ var shortened = []struct {
 
 // writeStatus stores the plan. All permits are in this one object, and it is compared and swapped: a plan made from an
 // old view of the permits is refused.
-func (r *Reconciler) writeStatus(ctx context.Context, s *v1alpha1.Skyhook, status v1alpha1.SkyhookStatus) error {
+func (p *pass) writeStatus(ctx context.Context, status v1alpha1.SkyhookStatus) error {
+	s := p.skyhook
 	before := s.DeepCopy()
 	var invalid error
 	for _, form := range shortened {
@@ -39,12 +40,12 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *v1alpha1.Skyhook, statu
 			s.Status = before.Status
 			return nil
 		}
-		err := r.patchStatus(ctx, before, s, status)
+		err := p.patchStatus(ctx, before, status)
 		if err == nil {
-			r.memory.Of(s).pace.wrote(s, r.Clock.Now())
-			r.report(ctx, s, before.Status)
+			p.known.pace.wrote(s, p.Clock.Now())
+			p.report(ctx, before.Status)
 			if invalid != nil {
-				r.Events.Eventf(s, nil, corev1.EventTypeWarning, v1alpha1.EventStatusRefused, "Plan",
+				p.Events.Eventf(s, nil, corev1.EventTypeWarning, v1alpha1.EventStatusRefused, "Plan",
 					"the status is written without %s, because the API server refuses it with them: %v", form.without, invalid)
 			}
 			return nil
@@ -57,9 +58,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *v1alpha1.Skyhook, statu
 	return invalid
 }
 
-func (r *Reconciler) patchStatus(
-	ctx context.Context, before, s *v1alpha1.Skyhook, status v1alpha1.SkyhookStatus,
-) error {
+func (p *pass) patchStatus(ctx context.Context, before *v1alpha1.Skyhook, status v1alpha1.SkyhookStatus) error {
+	s := p.skyhook
 	before.DeepCopyInto(s)
 	s.Status = status
 	lock := client.MergeFromWithOptimisticLock{}
@@ -67,7 +67,7 @@ func (r *Reconciler) patchStatus(
 	if err != nil {
 		return fmt.Errorf("encode the status of Skyhook %s: %w", s.Name, err)
 	}
-	if err := r.Client.Status().Patch(ctx, s, client.RawPatch(types.MergePatchType, change)); err != nil {
+	if err := p.Client.Status().Patch(ctx, s, client.RawPatch(types.MergePatchType, change)); err != nil {
 		return fmt.Errorf("write the status of Skyhook %s: %w", s.Name, err)
 	}
 	return nil
@@ -79,20 +79,11 @@ func statusOf(s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
 	return &v1alpha1.Skyhook{ObjectMeta: object, Status: s.Status}
 }
 
-// report logs what a status that was written says anew, and sends events about it.
-func (r *Reconciler) report(ctx context.Context, s *v1alpha1.Skyhook, before v1alpha1.SkyhookStatus) {
+// report logs what a status that was written says anew, and sends events about it: a warning for a condition that people
+// have to act on, when it comes up or changes.
+func (p *pass) report(ctx context.Context, before v1alpha1.SkyhookStatus) {
+	s := p.skyhook
 	logStatus(ctx, s, before)
-	r.warn(s, before)
-	if from, to := before.Status, s.Status.Status; from != to {
-		if from == "" {
-			from = v1alpha1.StatusUnknown
-		}
-		r.Events.Eventf(s, nil, corev1.EventTypeNormal, v1alpha1.EventState, "Plan", "transitioned [%s] -> [%s]", from, to)
-	}
-}
-
-// warn sends an event for a condition that people have to act on, when it comes up or changes.
-func (r *Reconciler) warn(s *v1alpha1.Skyhook, before v1alpha1.SkyhookStatus) {
 	for _, kind := range []string{
 		v1alpha1.ConditionDeletionBlocked, v1alpha1.ConditionUninstallFailed, v1alpha1.ConditionUninstallRequired,
 		v1alpha1.ConditionDepartedNotReady, v1alpha1.ConditionStalled, v1alpha1.ConditionImageMoved,
@@ -102,7 +93,13 @@ func (r *Reconciler) warn(s *v1alpha1.Skyhook, before v1alpha1.SkyhookStatus) {
 			continue // single nodes have events of their own
 		}
 		if last == nil || last.Reason != now.Reason {
-			r.Events.Eventf(s, nil, corev1.EventTypeWarning, kind, "Plan", "%s", now.Message)
+			p.Events.Eventf(s, nil, corev1.EventTypeWarning, kind, "Plan", "%s", now.Message)
 		}
+	}
+	if from, to := before.Status, s.Status.Status; from != to {
+		if from == "" {
+			from = v1alpha1.StatusUnknown
+		}
+		p.Events.Eventf(s, nil, corev1.EventTypeNormal, v1alpha1.EventState, "Plan", "transitioned [%s] -> [%s]", from, to)
 	}
 }

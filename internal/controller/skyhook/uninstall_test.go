@@ -89,9 +89,8 @@ func TestInputOfUninstalls(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := c.skyhook.DeepCopy()
 			w := newWorld(t, c.node.DeepCopy(), s, revisionOf(t, undoable(1, "1.0.0", c.policy), 1))
-			in, err := w.input(t.Context(), s, w.Targets.Of(s))
-			w.must(err)
-			got := in.Nodes[0]
+			p := w.reads(s)
+			got := p.in.Nodes[0]
 			var words []string
 			for _, word := range []struct {
 				is   bool
@@ -101,11 +100,11 @@ func TestInputOfUninstalls(t *testing.T) {
 					words = append(words, word.text)
 				}
 			}
-			if text := strings.Join(words, " "); text != c.want || got.Recorded != c.recorded || len(in.uninstalling) != c.definitions {
-				t.Errorf("%q, recorded %q, uninstalling %v", text, got.Recorded, slices.Collect(maps.Keys(in.uninstalling)))
+			if text := strings.Join(words, " "); text != c.want || got.Recorded != c.recorded || len(p.uninstalling) != c.definitions {
+				t.Errorf("%q, recorded %q, uninstalling %v", text, got.Recorded, slices.Collect(maps.Keys(p.uninstalling)))
 			}
-			if !strings.HasPrefix(in.Removal, c.removal) || (in.Removal == "") != (c.removal == "") {
-				t.Errorf("removal: %s", in.Removal)
+			if !strings.HasPrefix(p.in.Removal, c.removal) || (p.in.Removal == "") != (c.removal == "") {
+				t.Errorf("removal: %s", p.in.Removal)
 			}
 			if f := got.UninstallFailure; f != nil && (f.Message != "package a stage uninstall: exit code 1" || !f.Since.Time.Equal(start.Add(-time.Minute))) {
 				t.Errorf("failed with %+v", f)
@@ -123,10 +122,9 @@ func TestRemovalNamesNodes(t *testing.T) {
 	for i := 9; i > 0; i-- {
 		w.must(w.Client.Create(t.Context(), has(t, fmt.Sprint("n", i), undoable(1, "1.0.0", ""), nil)))
 	}
-	in, err := w.input(t.Context(), s, w.Targets.Of(s))
-	w.must(err)
-	if !strings.Contains(in.Removal, "nodes n1, n2, n4, n5, n6, n7, n8, n9;") {
-		t.Errorf("removal: %s", in.Removal)
+	p := w.reads(s)
+	if !strings.Contains(p.in.Removal, "nodes n1, n2, n4, n5, n6, n7, n8, n9;") {
+		t.Errorf("removal: %s", p.in.Removal)
 	}
 }
 
@@ -146,14 +144,13 @@ func TestCounts(t *testing.T) {
 			s := undoable(1, "1.0.0", "")
 			s.Spec.Packages["b"] = v1alpha1.Package{Version: "1.0.0", Image: "x/b", Uninstall: &v1alpha1.Uninstall{Enabled: ptr.To(true), Apply: c.apply}}
 			w := newWorld(t, s, has(t, "n1", s, nil), has(t, "n2", s, c.second))
-			in, err := w.input(t.Context(), s, w.Targets.Of(s))
-			w.must(err)
-			if !maps.Equal(in.Installed, c.installed) {
-				t.Errorf("installed: %v", in.Installed)
+			p := w.reads(s)
+			if !maps.Equal(p.in.Installed, c.installed) {
+				t.Errorf("installed: %v", p.in.Installed)
 			}
 			for name, want := range c.everywhere {
-				if in.CompleteEverywhere[name] != want {
-					t.Errorf("complete everywhere: %v", in.CompleteEverywhere)
+				if p.in.CompleteEverywhere[name] != want {
+					t.Errorf("complete everywhere: %v", p.in.CompleteEverywhere)
 				}
 			}
 		})
@@ -203,14 +200,13 @@ func TestConfigMapsOfWhatGoes(t *testing.T) {
 				objects = append(objects, has(t, "node-1", old, nil))
 			}
 			w := newWorld(t, objects...)
-			in, err := w.input(t.Context(), s, w.Targets.Of(s))
-			w.must(err)
-			w.must(w.writeConfigMaps(t.Context(), s, in.uninstalling, in.unhashed))
-			w.must(w.pruneConfigMaps(t.Context(), s, in.uninstalling, in.unhashed))
+			p := w.reads(s)
+			w.must(p.writeConfigMaps(t.Context()))
+			w.must(p.pruneConfigMaps(t.Context()))
 			if got := w.took(); got != c.want {
 				t.Errorf("requests %q, want %q", got, c.want)
 			}
-			w.must(w.pruneConfigMaps(t.Context(), s, nil, nil)) // all is done
+			w.must(w.newPass(s).pruneConfigMaps(t.Context())) // all is done
 			if got := w.took(); strings.Contains(c.want, retained) != strings.Contains(got, "delete "+retained) {
 				t.Errorf("afterwards %q", got)
 			}
@@ -238,7 +234,7 @@ func TestWarnings(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w, s := newWorld(t), newSkyhook("demo")
 			s.Status.Conditions = c.after
-			w.warn(s, v1alpha1.SkyhookStatus{Conditions: c.before})
+			w.newPass(s).report(t.Context(), v1alpha1.SkyhookStatus{Conditions: c.before})
 			if got := w.told(); got != c.want {
 				t.Errorf("told %q", got)
 			}

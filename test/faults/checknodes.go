@@ -72,6 +72,7 @@ func (c *watcher) checkCordon(old, now *corev1.Node) {
 		return
 	}
 	if now.Spec.Unschedulable {
+		c.cordoned(old, now)
 		return
 	}
 	if c.userCordon[now.Name] {
@@ -86,6 +87,15 @@ func (c *watcher) checkCordon(old, now *corev1.Node) {
 		if _, ours := ownerOf(pod); ours && pod.Spec.NodeName == now.Name && isInterruptStage(identityOf(pod).Stage) &&
 			live(pod) {
 			c.w.find("uncordoned-interrupted", "node %s is uncordoned, but interrupt pod %s is there", now.Name, pod.Name)
+		}
+	}
+}
+
+// cordoned: with a cordon, work begins. The annotation that comes with it only tells whose it is.
+func (c *watcher) cordoned(old, now *corev1.Node) {
+	for _, name := range sortedKeys(c.skyhooks) {
+		if key := cordonPrefix + name; now.Annotations[key] == "true" && old.Annotations[key] != "true" {
+			c.ledger.begins(now.Name, c.skyhooks[name])
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -46,6 +47,9 @@ type watcher struct {
 	writes int
 	// activity counts writes in a world at rest.
 	activity map[string]int
+	ledger   ledger
+	// overdue are pods that last longer than their stages may.
+	overdue map[types.UID]overdue
 }
 
 func (c *watcher) init(w *World) {
@@ -54,7 +58,8 @@ func (c *watcher) init(w *World) {
 		failures: map[string]int{}, counted: map[string]int{}, troubled: map[string]bool{}, userCordon: map[string]bool{},
 		protectedUntil: map[string]time.Time{}, restPods: map[string]int{},
 		cordonedAt: map[string]time.Time{}, activity: map[string]int{},
-		firstPod: map[string]time.Time{}, begins: map[string]begin{},
+		firstPod: map[string]time.Time{}, begins: map[string]begin{}, ledger: newLedger(w),
+		overdue: map[types.UID]overdue{},
 	}
 }
 
@@ -72,6 +77,7 @@ func (w *World) written(verb string, o client.Object) {
 		if verb == "delete" {
 			delete(c.nodes, o.Name)
 			delete(c.userCordon, o.Name)
+			c.ledger.nodeGone(o.Name)
 			return
 		}
 		c.nodes[o.Name] = o
@@ -80,6 +86,7 @@ func (w *World) written(verb string, o client.Object) {
 		}
 	case *v1alpha1.Skyhook:
 		old := c.skyhooks[o.Name]
+		c.ledger.edited(o)
 		if c.skyhooks[o.Name] = o; old != nil && old.UID == o.UID {
 			c.skyhookChanged(old, o)
 		}
@@ -87,6 +94,8 @@ func (w *World) written(verb string, o client.Object) {
 		if verb == "delete" {
 			delete(c.skyhooks, o.Name)
 		}
+	case *v1alpha1.DeploymentPolicy:
+		c.ledger.policyChanged(o)
 	case *corev1.Pod:
 		c.podWritten(verb, o)
 	case *corev1.ConfigMap:
@@ -105,6 +114,9 @@ func (c *watcher) podWritten(verb string, pod *corev1.Pod) {
 	_, ours := ownerOf(pod)
 	if !ours {
 		c.foreign = c.foreign || verb == "delete"
+		if verb == "evict" && c.w.acting != nil {
+			c.checkEviction(pod)
+		}
 		if over := verb == "delete" && finishedPod(pod); pod.Labels[protectedLabel] != "" && pod.Spec.NodeName != "" &&
 			!over {
 			c.protectedUntil[pod.Spec.NodeName] = c.w.now
@@ -116,9 +128,12 @@ func (c *watcher) podWritten(verb string, pod *corev1.Pod) {
 		c.w.trace.add(c.w, "    %s pod %s (%s %s %s run %s)%s",
 			verb, pod.Name, id.key(), id.Version, id.Stage, runOf(pod), ending(pod))
 	}
-	if verb == "create" {
+	switch {
+	case verb == "create":
 		c.garbage = true
 		c.podCreated(pod, id)
+	case c.w.acting != nil && verb == "delete":
+		c.ledger.heard(pod, id)
 	}
 }
 
@@ -163,6 +178,13 @@ func (c *watcher) podCreated(pod *corev1.Pod, id identity) {
 	}
 	c.checkStopped(pod, id)
 	c.checkAlone(pod, id)
+	if s := c.skyhooks[id.Skyhook]; s != nil && c.w.node(pod.Spec.NodeName) != nil {
+		fresh := c.ledger.begins(pod.Spec.NodeName, s)
+		c.ledger.joins(pod, id, s, fresh)
+		c.ledger.checkAsked(pod, id)
+		c.ledger.starting(pod, id)
+		c.checkOrder(pod, id)
+	}
 	if isInterruptStage(id.Stage) {
 		c.checkInterrupt(pod, id)
 	} else {
@@ -281,6 +303,9 @@ func (c *watcher) checkStage(pod *corev1.Pod, id identity) {
 // nodeChanged compares a node with what it was before the write.
 func (c *watcher) nodeChanged(old, now *corev1.Node) {
 	c.traceNode(old, now)
+	if !c.w.free(now) || !c.w.free(old) {
+		c.ledger.blemish(now.Name, "")
+	}
 	c.checkCordon(old, now)
 	c.checkTaint(old, now)
 	c.w.kubelet(now.Name).host.believes(now)
@@ -291,6 +316,7 @@ func (c *watcher) nodeChanged(old, now *corev1.Node) {
 		before, _ := record.Read(name, old.Annotations)
 		if c.w.acting == nil {
 			c.w.kubelet(now.Name).host.forget(name, before)
+			c.ledger.account(now.Name, name).tampered = true
 		}
 		after, err := record.Read(name, now.Annotations)
 		if err != nil {
@@ -327,6 +353,7 @@ func (c *watcher) recordChanged(n *corev1.Node, skyhook string, before, after re
 func (c *watcher) failed(pod *corev1.Pod) {
 	id := identityOf(pod)
 	c.failures[podKey(pod.Spec.NodeName, id)]++
+	c.ledger.failed(pod.Spec.NodeName, id.Skyhook)
 	c.troubled[id.Skyhook] = true
 }
 

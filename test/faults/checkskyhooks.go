@@ -4,10 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -16,12 +14,14 @@ import (
 // skyhookChanged compares a Skyhook with what it was before the write.
 func (c *watcher) skyhookChanged(old, now *v1alpha1.Skyhook) {
 	c.traceSkyhook(old, now)
+	c.ledger.steered(old, now)
 	if !slices.Equal(old.Status.Permits, now.Status.Permits) {
 		c.active("permit")
 	}
 	if len(granted(old, now)) > 0 {
 		c.checkBudget(now, granted(old, now))
 	}
+	c.entries(old, now)
 	if trueCondition(old, "RolloutStopped") == nil && trueCondition(now, "RolloutStopped") != nil &&
 		!c.troubled[now.Name] {
 		c.w.find("stopped-without-failure", "the rollout of %s is stopped, but nothing failed: %s",
@@ -53,26 +53,18 @@ func granted(old, now *v1alpha1.Skyhook) []string {
 	return list
 }
 
-// atWork are the nodes that a Skyhook disturbs or may disturb, and what for.
-func (c *watcher) atWork(s *v1alpha1.Skyhook) map[string]string {
-	nodes := map[string]string{}
-	for _, pod := range c.w.cluster.Pods() {
-		if owner, ours := ownerOf(pod); ours && owner.UID == s.UID && live(pod) &&
-			(s.Spec.DeploymentPolicy == "" || !failing(pod) && !c.endless(pod, s)) {
-			nodes[pod.Spec.NodeName] = "pod"
+// entries keeps account of when nodes were let in, which is when they got their permits.
+func (c *watcher) entries(old, now *v1alpha1.Skyhook) {
+	for _, p := range old.Status.Permits {
+		if !slices.ContainsFunc(now.Status.Permits, func(o v1alpha1.Permit) bool { return o.Node == p.Node }) {
+			c.ledger.left(p.Node, now.Name)
 		}
 	}
-	for _, n := range c.w.cluster.Nodes() {
-		if n.Annotations[cordonPrefix+s.Name] == "true" {
-			nodes[n.Name] = "cordon"
+	for _, p := range now.Status.Permits {
+		if !p.Revoked && !slices.Contains(old.Status.Permits, p) {
+			c.ledger.letIn(p.Node, now)
 		}
 	}
-	for _, p := range s.Status.Permits {
-		if nodes[p.Node] == "" {
-			nodes[p.Node] = "permit"
-		}
-	}
-	return nodes
 }
 
 // failing reports whether a container of the pod failed. Under a policy such a node does not hold up its batch.
@@ -85,129 +77,30 @@ func failing(pod *corev1.Pod) bool {
 	})
 }
 
-// endless reports whether the pod of a failed stage is still there long after its grace period, as its node is dead:
-// under a policy such a node does not hold up its batch either.
-func (c *watcher) endless(pod *corev1.Pod, s *v1alpha1.Skyhook) bool {
-	if pod.DeletionTimestamp == nil || c.w.clocksAgree() && c.w.now.Before(pod.DeletionTimestamp.Add(30*time.Second)) {
-		return false
-	}
-	n := c.w.node(pod.Spec.NodeName)
-	if n == nil {
-		return false
-	}
-	r, err := record.Read(s.Name, n.Annotations)
-	id := identityOf(pod)
-	e, known := r.Packages[id.Name+"|"+id.Version]
-	return err == nil && known && e.State == v1alpha1.StateErroring
-}
-
-// checkBudget: nodes at work never exceed the budget when one more begins.
+// checkBudget: no more nodes are let in than there is room for beside those that are in the middle of work, by what ran on
+// their hosts. Who was let in before holds a place until it gives the permit back, whether or not its work has begun.
 func (c *watcher) checkBudget(s *v1alpha1.Skyhook, added []string) {
 	if s.DeletionTimestamp != nil {
 		return
 	}
-	work := c.atWork(s)
-	if s.Spec.DeploymentPolicy != "" {
-		c.checkCeilings(s, added, work)
-		return
+	places, all := c.ledger.places(s), c.ledger.rulesOf(s)
+	begun := maps.Clone(places)
+	for _, p := range s.Status.Permits {
+		places[p.Node] = false
 	}
-	matched := len(c.w.selected(s))
-	for _, o := range c.w.operators {
-		matched = max(matched, len(c.w.selectedBy(o, s)))
-	}
-	var limit int
-	switch b := s.Spec.InterruptionBudget; {
-	case b.Count != nil:
-		limit = max(1, *b.Count)
-	case b.Percent != nil:
-		limit = max(1, matched**b.Percent/100)
-	default:
-		return
-	}
-	// Nodes that work already, as more did under the policy of before, may get their permits: none more begins.
-	begins := slices.ContainsFunc(added, func(name string) bool { return work[name] == "permit" })
-	if begins && len(work) > limit {
-		c.w.findClass("budget", workFacts(work), "%d nodes are at work for %s, whose budget is %d: %v (new: %v)",
-			len(work), s.Name, limit, work, added)
-	}
-}
-
-// selectedBy are the nodes that a Skyhook selects as far as an operator's cache knows.
-func (w *World) selectedBy(o *operator, s *v1alpha1.Skyhook) []corev1.Node {
-	var nodes corev1.NodeList
-	w.must(o.cached.List(background, &nodes, client.MatchingLabels(s.Spec.NodeSelectors.MatchLabels)))
-	return nodes.Items
-}
-
-func workFacts(work map[string]string) string {
-	kinds := map[string]bool{}
-	for _, k := range work {
-		kinds[k] = true
-	}
-	return strings.Join(sortedKeys(kinds), "+")
-}
-
-// checkCeilings: the same by the compartments of a policy, as far as the caches know it.
-func (c *watcher) checkCeilings(s *v1alpha1.Skyhook, added []string, work map[string]string) {
-	busy := map[string]int{}
-	compartment := map[string]string{}
-	for _, n := range c.w.selected(s) {
-		compartment[n.Name] = compartmentOf(n)
-		if work[n.Name] != "" {
-			busy[compartmentOf(n)]++
+	for _, node := range added {
+		if _, works := begun[node]; works {
+			continue // as more did under the rules of before: none more begins
+		}
+		if !slices.ContainsFunc(all, func(r rules) bool { return r.allow(node, places) }) {
+			class := "permit"
+			if all[0].policy {
+				class = "policy permit"
+			}
+			c.w.findClass("budget", class, "%s is let in for %s, and %v were or are in the middle of work (new: %v): %s",
+				node, s.Name, sortedKeys(places), added, all[0])
 		}
 	}
-	limits := map[string]int{}
-	for _, o := range c.w.operators {
-		var p v1alpha1.DeploymentPolicy
-		if o.replica.Client().Get(background, client.ObjectKey{Name: s.Spec.DeploymentPolicy}, &p) != nil {
-			return
-		}
-		matched := matches(c.w.selected(s), c.w.selectedBy(o, s))
-		if len(p.Spec.Compartments) == 0 { // one for all
-			busy = map[string]int{"default": len(work)}
-			limits["default"] = max(limits["default"], ceiling(p.Spec.Default.Budget, matched["all"]))
-			continue
-		}
-		limits["default"] = max(limits["default"], ceiling(p.Spec.Default.Budget, matched["default"]))
-		limits["one"] = max(limits["one"], ceiling(p.Spec.Compartments[0].Budget, matched["one"]))
-	}
-	for _, n := range added {
-		if work[n] != "permit" {
-			continue // a retry that got on by itself: it was at work before, and gets the permit for what follows
-		}
-		name := compartment[n]
-		if _, split := busy["one"]; !split && busy["default"] == len(work) {
-			name = "default"
-		}
-		if limit, known := limits[name]; known && busy[name] > limit {
-			c.w.findClass("budget", "policy "+workFacts(work), "%d nodes of compartment %s are at work for %s, whose ceiling is %d: %v (new: %v)", busy[name], name, s.Name, limit, work, added)
-		}
-	}
-}
-
-func compartmentOf(n *corev1.Node) string {
-	if n.Labels["zone"] == "one" {
-		return "one"
-	}
-	return "default"
-}
-
-// matches counts nodes by compartment, and all, as they are or as a cache has them, whichever are more.
-func matches(live []*corev1.Node, cached []corev1.Node) map[string]int {
-	now, then := map[string]int{}, map[string]int{}
-	for _, n := range live {
-		now["all"]++
-		now[compartmentOf(n)]++
-	}
-	for i := range cached {
-		then["all"]++
-		then[compartmentOf(&cached[i])]++
-	}
-	for name, n := range then {
-		now[name] = max(now[name], n)
-	}
-	return now
 }
 
 func ceiling(b v1alpha1.Budget, matched int) int {

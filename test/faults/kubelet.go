@@ -203,7 +203,8 @@ func (k *kubelet) end(pod *corev1.Pod, r *run) {
 			case running && well:
 				podlife.End(c, 0)
 				s.Phase = corev1.PodSucceeded
-				k.host.finish(r.content)
+				k.finish(r.content)
+				k.w.watch.ledger.account(k.plan.Name, r.content.id.Skyhook).unseen[r.content.id.Name] = true
 				return
 			case running:
 				podlife.End(c, pick(k.w.rng, int32(137), 143))

@@ -62,6 +62,7 @@ func (k *kubelet) boot() {
 	k.newBoot()
 	k.up = true
 	k.host.interrupts++
+	k.w.watch.ledger.booted(k)
 	if k.plan.Ephemeral {
 		k.host.done = map[string]bool{}
 	}

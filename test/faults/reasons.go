@@ -239,11 +239,11 @@ func (w *World) checkSilent(s *v1alpha1.Skyhook, silent []string, told []reason)
 	}
 }
 
-// halfDone reports whether work of a Skyhook has begun on a host and is not finished, by what has run there.
+// halfDone reports whether work of a Skyhook has begun on a host and is not finished, by what has run there. A cordon that
+// it shares with somebody else is seen by its annotation alone.
 func (w *World) halfDone(s *v1alpha1.Skyhook, node string) bool {
 	n := w.node(node)
-	r, err := record.Read(s.Name, n.Annotations)
-	return err == nil && (r.Begun || r.Cordoned)
+	return w.watch.ledger.account(node, s.Name).owner == s.UID || n != nil && n.Annotations[cordonPrefix+s.Name] == "true"
 }
 
 // tellsHolder reports whether the status says that a node for which something else is told uses the budget.

@@ -41,6 +41,8 @@ func (w *World) rest() {
 			return
 		}
 		w.checkMounts()
+		w.watch.checkLate(true)
+		w.checkWhole()
 		w.rested()
 		open := w.open()
 		switch {

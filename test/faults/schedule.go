@@ -233,5 +233,6 @@ func (w *World) eachTimer(f func(time.Time)) {
 func (w *World) advance(to time.Time) {
 	if to.After(w.now) {
 		w.now = to
+		w.watch.checkLate(false)
 	}
 }

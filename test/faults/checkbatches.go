@@ -1,0 +1,235 @@
+package faults
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// member is a host on which some content began.
+type member struct {
+	node  string
+	began int
+}
+
+// verdictLag is for how many steps an operator may not know what became of a member.
+const verdictLag = 150
+
+// joins notes that work with a content begins on a host under a policy, and compares how many there are with what the
+// policy allows. A host that is in the middle of work joins with the first pod that differs for the new content.
+func (l *ledger) joins(pod *corev1.Pod, id identity, s *v1alpha1.Skyhook, fresh bool) {
+	if l.w.acting == nil || isInterruptStage(id.Stage) || s.DeletionTimestamp != nil {
+		return
+	}
+	seen := seenBy(l.w.acting.replica.Client(), s)
+	if seen == nil || seen.Spec.DeploymentPolicy == "" || s.Spec.DeploymentPolicy != seen.Spec.DeploymentPolicy {
+		return
+	}
+	era, before := l.era(seen)
+	if !fresh && (before == nil || sameContent(before.Spec.Packages[id.Name], seen.Spec.Packages[id.Name])) {
+		return // it goes on with what it had, maybe from before there was a policy
+	}
+	key := fmt.Sprintf("%s %d", s.UID, era)
+	members := l.rollouts[key]
+	if i := slices.IndexFunc(members, func(m member) bool { return m.node == pod.Spec.NodeName }); i >= 0 {
+		if fresh {
+			members[i].began = l.w.step
+		}
+		return
+	}
+	in, was := l.entries[pod.Spec.NodeName+"/"+s.Name]
+	if was && slices.ContainsFunc(in.rules, func(r rules) bool { return !r.policy }) {
+		return // it was let in before there was a policy
+	}
+	members = append(members, member{pod.Spec.NodeName, l.w.step})
+	l.rollouts[key] = members
+	l.checkBatch(pod, s, members)
+}
+
+// era is when the content of a spec began, as a generation, and the last spec with another content; nil for none.
+func (l *ledger) era(seen *v1alpha1.Skyhook) (generation int64, before *v1alpha1.Skyhook) {
+	list := l.specs[seen.UID]
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].Generation > seen.Generation {
+			continue
+		}
+		if !sameContents(list[i], seen) {
+			return generation, list[i]
+		}
+		generation = list[i].Generation
+	}
+	return generation, nil
+}
+
+func sameContents(a, b *v1alpha1.Skyhook) bool {
+	if len(a.Spec.Packages) != len(b.Spec.Packages) {
+		return false
+	}
+	for name, pkg := range a.Spec.Packages {
+		if other, ok := b.Spec.Packages[name]; !ok || !sameContent(pkg, other) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameContent reports whether two definitions of a package put the same on hosts.
+func sameContent(a, b v1alpha1.Package) bool {
+	return a.Version == b.Version && a.Image == b.Image && a.ContainerSHA == b.ContainerSHA && leaves(a) == leaves(b) &&
+		reflect.DeepEqual(a.ConfigMap, b.ConfigMap) && reflect.DeepEqual(a.Env, b.Env)
+}
+
+// checkBatch: under any of the policies that there were, the last of the members may have begun.
+func (l *ledger) checkBatch(pod *corev1.Pod, s *v1alpha1.Skyhook, members []member) {
+	var nodes []*corev1.Node
+	for _, n := range l.w.cluster.Nodes() {
+		if selects(s, n) {
+			nodes = append(nodes, n)
+		}
+	}
+	policies, last := l.policies[s.Spec.DeploymentPolicy], members[len(members)-1]
+	var tooMany, missed string
+	for _, p := range policies {
+		homes := homesOf(p, nodes)
+		home, there := homes[last.node]
+		if !there || p.Spec.ResetBatchStateOnCompletion != nil && !*p.Spec.ResetBatchStateOnCompletion {
+			return
+		}
+		var pending []string
+		judged := 0
+		for _, m := range members {
+			switch {
+			case homes[m.node] != home:
+			case m.node == last.node || l.pending(m, s):
+				pending = append(pending, m.node)
+			default:
+				judged++
+			}
+		}
+		pace := paceOf(p, home)
+		if len(pending) <= pace.bound(judged) {
+			tooMany = ""
+			break
+		}
+		tooMany = fmt.Sprintf("%v have begun and are not done, and %d are: at most %d may, by %+v", pending, judged, pace.bound(judged), pace)
+	}
+	if tooMany != "" {
+		class := "later"
+		if !slices.ContainsFunc(members, func(m member) bool { return m != last && !l.pending(m, s) }) {
+			class = "first"
+		}
+		l.w.findClass("batch", class, "%s begins %s on %s: %s", pod.Name, s.Name, last.node, tooMany)
+	}
+	if len(policies) > 0 {
+		missed = l.missedStop(policies[len(policies)-1], s, nodes, members)
+	}
+	if missed != "" {
+		l.w.findClass("stop", "missed", "%s begins %s on %s, although %s", pod.Name, s.Name, last.node, missed)
+	}
+}
+
+// pending reports whether there can be no verdict on a member yet: it works, and nothing ever went wrong there.
+func (l *ledger) pending(m member, s *v1alpha1.Skyhook) bool {
+	a := l.account(m.node, s.Name)
+	return a.owner == s.UID && a.began <= m.began && a.blemished < m.began && l.w.node(m.node) != nil &&
+		!l.settle(a, l.w.views(s)) && !l.w.takenOut(m.node, s)
+}
+
+// blemish notes that something happened to a host by which a verdict on it may have come.
+func (l *ledger) blemish(node, skyhook string) {
+	for _, key := range sortedKeys(l.accounts) {
+		if a := l.accounts[key]; (node == "" || a.node == node) && (skyhook == "" || a.skyhook == skyhook) {
+			a.blemished = l.w.step
+		}
+	}
+}
+
+// doomed is the step at which a member became bad for good as far as its host tells: its stage fails again and again.
+func (l *ledger) doomed(m member, s *v1alpha1.Skyhook) (step int, is bool) {
+	a := l.account(m.node, s.Name)
+	n := l.w.node(m.node)
+	is = a.owner == s.UID && a.doomed > 0 && a.doomed > m.began && n != nil && l.w.free(n) && !l.w.takenOut(m.node, s) &&
+		l.lacks(a, s) != ""
+	return a.doomed, is
+}
+
+// missedStop says why a rollout should have stopped before its last member; empty when it need not have. All members
+// before it have to be bad for good, since before it was let in and since the last edit.
+func (l *ledger) missedStop(p *v1alpha1.DeploymentPolicy, s *v1alpha1.Skyhook, nodes []*corev1.Node, members []member) string {
+	homes, last := homesOf(p, nodes), members[len(members)-1]
+	pace, total, bad := paceOf(p, homes[last.node]), 0, 0
+	in, was := l.entries[last.node+"/"+s.Name]
+	if !was {
+		in.step = last.began
+	}
+	for _, home := range homes {
+		if home == homes[last.node] {
+			total++
+		}
+	}
+	for _, m := range members[:len(members)-1] {
+		if homes[m.node] != homes[last.node] {
+			continue
+		}
+		step, is := l.doomed(m, s)
+		if !is || step+verdictLag > in.step || step < l.changed[string(s.UID)] || m.began < l.changed[s.Spec.DeploymentPolicy] {
+			return ""
+		}
+		bad++
+	}
+	batches := (bad + pace.initial - 1) / pace.initial
+	if pace.failures == 0 || batches < pace.failures || bad*100/max(1, total) >= pace.safety {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d nodes failed for good, all that had begun: %+v", bad, total, pace)
+}
+
+// strategy is how a compartment is paced.
+type strategy struct {
+	initial, delta, factor int
+	failures, safety       int
+}
+
+func paceOf(p *v1alpha1.DeploymentPolicy, home string) strategy {
+	s := p.Spec.Default.Strategy
+	for _, c := range p.Spec.Compartments {
+		if c.Name == home && c.Strategy != nil {
+			s = *c.Strategy
+		}
+	}
+	or := func(value *int, standard int) int {
+		if value == nil {
+			return standard
+		}
+		return *value
+	}
+	var rules v1alpha1.BatchRules
+	out := strategy{}
+	switch {
+	case s.Linear != nil:
+		rules, out.delta = s.Linear.BatchRules, or(s.Linear.Delta, 1)
+	case s.Exponential != nil:
+		rules, out.factor = s.Exponential.BatchRules, or(s.Exponential.GrowthFactor, 2)
+	case s.Fixed != nil:
+		rules = s.Fixed.BatchRules
+	}
+	out.initial, out.failures = or(rules.InitialBatch, 1), or(rules.FailureThreshold, 0)
+	out.safety = or(rules.SafetyLimit, 50)
+	return out
+}
+
+// bound is how many members may work at a time when there was a verdict on others: the first batch is the initial one,
+// and a later one follows from those that were done in the last.
+func (s strategy) bound(judged int) int {
+	switch {
+	case judged == 0, s.delta == 0 && s.factor == 0:
+		return s.initial
+	case s.factor > 0:
+		return max(s.initial, s.factor*judged)
+	}
+	return s.initial + s.delta*judged
+}

@@ -1,0 +1,73 @@
+package faults
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+const (
+	// lateness is how much longer than its limit something may last before it is told, and lateSteps how much may happen
+	// meanwhile: time flies where nobody has anything to do.
+	lateness  = 3 * time.Minute
+	lateSteps = 150
+)
+
+// overdue is a pod that lasts longer than its stage may, since a step.
+type overdue struct {
+	step     int
+	operator string
+}
+
+// checkLate: a stage that lasts longer than the spec allows is told of, whether its node is alive or dead.
+func (c *watcher) checkLate(atRest bool) {
+	if !c.w.clocksAgree() || len(c.w.operators) != 1 {
+		c.overdue = map[types.UID]overdue{}
+		return
+	}
+	who := c.w.operators[0].name
+	for _, pod := range c.w.cluster.Pods() {
+		s, n := c.limited(pod)
+		if s == nil {
+			delete(c.overdue, pod.UID)
+			continue
+		}
+		was, known := c.overdue[pod.UID]
+		if !known || was.operator != who {
+			c.overdue[pod.UID] = overdue{c.w.step, who}
+			continue
+		}
+		if says := n.Labels[v1alpha1.GroupName+"/status_"+s.Name]; says != string(v1alpha1.StatusErroring) &&
+			(atRest || c.w.step-was.step > lateSteps) {
+			c.w.findClass("timeout-late", string(identityOf(pod).Stage), "%s lasts %s, and node %s says %q of %s",
+				pod.Name, c.w.now.Sub(pod.CreationTimestamp.Time), n.Name, says, s.Name)
+		}
+	}
+}
+
+// limited returns the Skyhook and the node of a pod whose stage lasts too long; nil if it does not, or if something else
+// may be said of it.
+func (c *watcher) limited(pod *corev1.Pod) (*v1alpha1.Skyhook, *corev1.Node) {
+	age := c.w.now.Sub(pod.CreationTimestamp.Time)
+	owner, ours := ownerOf(pod)
+	if !ours || age < shortTimeout+lateness || !live(pod) {
+		return nil, nil
+	}
+	id := identityOf(pod)
+	s, n := c.skyhooks[id.Skyhook], c.w.node(pod.Spec.NodeName)
+	if s == nil || n == nil || s.UID != owner.UID || s.DeletionTimestamp != nil || c.w.heldBy(s) != "" || v1alpha1.Ignored(n.Labels) ||
+		!selects(s, n) || c.w.kubelet(n.Name).host.forged[s.Name] || c.ledger.account(n.Name, s.Name).tampered {
+		return nil, nil
+	}
+	for _, v := range c.w.views(s) {
+		pkg, ok := v.Spec.Packages[id.Name]
+		if !ok || pkg.Version != id.Version || pkg.StageTimeout == nil ||
+			age < pkg.StageTimeout.Duration+lateness {
+			return nil, nil
+		}
+	}
+	return s, n
+}

@@ -34,6 +34,7 @@ func Generate(seed uint64) Plan {
 	g.pods(&p)
 	g.scripts(&p)
 	g.happenings(&p, f)
+	g.extend(&p)
 	return p
 }
 

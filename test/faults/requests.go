@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -129,7 +128,7 @@ func (o *operator) beforeWrite(verb string, obj client.Object) error {
 	}
 	if runsOut(&f.failBefore) {
 		o.w.trace.add(o.w, "  %s %s %s fails before it took effect", verb, kindOf(obj), obj.GetName())
-		return apierrors.NewInternalError(errInjected)
+		return o.w.refuse(verb, obj)
 	}
 	return nil
 }
@@ -142,7 +141,7 @@ func (o *operator) afterWrite(verb string, obj client.Object) error {
 	}
 	if runsOut(&f.failAfter) {
 		o.w.trace.add(o.w, "  the answer to %s %s %s is lost", verb, kindOf(obj), obj.GetName())
-		return apierrors.NewInternalError(errInjected)
+		return o.w.answer(losses, kindOf(obj), obj.GetName())
 	}
 	return nil
 }
@@ -214,7 +213,7 @@ func (o *operator) beforeLive(of runtime.Object) error {
 	}
 	f.failLists--
 	o.w.trace.add(o.w, "  reading %s at the API server fails", cluster.Pods)
-	return apierrors.NewInternalError(errInjected)
+	return o.w.answer(refusals, string(cluster.Pods), "")
 }
 
 // evictor sends one eviction after the other, each of which may fail.

@@ -10,9 +10,11 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,13 +24,13 @@ const root = "../../.."
 
 // source is a package as the go command sees it. Export is the file that tells its importers of it.
 type source struct {
-	Dir, ImportPath, Export string
-	GoFiles                 []string
+	Dir, ImportPath, Name, Export string
+	GoFiles                       []string
 }
 
 // engine has the packages that have mutants and all that they import, by their paths.
 var engine = sync.OnceValues(func() (map[string]source, error) {
-	args := []string{"list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles"}
+	args := []string{"list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles"}
 	for _, m := range Mutants {
 		args = append(args, "./"+m.Package)
 	}
@@ -51,8 +53,8 @@ var engine = sync.OnceValues(func() (map[string]source, error) {
 	}
 })
 
-// planted plants a bug into its package.
-func (m Mutant) planted(t *testing.T) (source, planted) {
+// changeOf is what a bug changes, and in which package.
+func (m Mutant) changeOf(t *testing.T) (source, change) {
 	t.Helper()
 	all, err := engine()
 	if err != nil {
@@ -60,51 +62,87 @@ func (m Mutant) planted(t *testing.T) (source, planted) {
 	}
 	for path, s := range all {
 		if strings.HasSuffix(path, "/"+m.Package) {
-			p, err := m.plant(s.Dir, s.GoFiles)
+			c, err := m.change(s.Dir, s.GoFiles)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return s, p
+			return s, c
 		}
 	}
 	t.Fatalf("mutant %q: no package %s", m.Name, m.Package)
-	return source{}, planted{}
+	return source{}, change{}
 }
 
-// TestMutantsApply: each bug can be planted into the engine as it is now, and that compiles.
-func TestMutantsApply(t *testing.T) {
-	imported := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
+// imported imports what the engine imports.
+var imported = sync.OnceValue(func() types.Importer {
+	return importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
 		all, err := engine()
 		if err != nil {
 			return nil, err
 		}
 		return os.Open(all[path].Export)
 	})
-	names := map[string]bool{}
+})
+
+// compiles reports why a package does not compile with changes.
+func (s source) compiles(changes []change) error {
+	files := map[string]string{filepath.Join(s.Dir, switchesFile): switches(s.Name)}
+	for _, name := range s.GoFiles {
+		raw, err := os.ReadFile(filepath.Join(s.Dir, name))
+		if err != nil {
+			return err
+		}
+		files[filepath.Join(s.Dir, name)] = string(raw)
+	}
+	maps.Copy(files, apply(changes))
+	fset := token.NewFileSet()
+	var parsed []*ast.File
+	for path, text := range files {
+		file, err := parser.ParseFile(fset, path, text, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		parsed = append(parsed, file)
+	}
+	_, err := (&types.Config{Importer: imported()}).Check(s.ImportPath, fset, parsed, nil)
+	return err
+}
+
+// TestMutantsApply: each bug can be planted into the engine as it is now, and that compiles.
+func TestMutantsApply(t *testing.T) {
+	names, in, changes := map[string]bool{}, []source{}, []change{}
 	for _, m := range Mutants {
 		t.Run(m.Name, func(t *testing.T) {
 			if m.Findings == "" || names[m.Name] {
 				t.Error("it has no findings, or the name of another")
 			}
 			names[m.Name] = true
-			s, p := m.planted(t)
-			fset := token.NewFileSet()
-			var files []*ast.File
-			for _, name := range s.GoFiles {
-				path, text := filepath.Join(s.Dir, name), any(nil)
-				if path == p.file {
-					text = p.text
-				}
-				file, err := parser.ParseFile(fset, path, text, parser.SkipObjectResolution)
-				if err != nil {
-					t.Fatal(err)
-				}
-				files = append(files, file)
-			}
-			if _, err := (&types.Config{Importer: imported}).Check(s.ImportPath, fset, files, nil); err != nil {
-				t.Errorf("it does not compile: %v", err)
-			}
+			s, c := m.changeOf(t)
+			in, changes = append(in, s), append(changes, c)
 		})
+	}
+	if t.Failed() {
+		return
+	}
+	for _, round := range rounds(changes) {
+		packages := map[string][]int{}
+		for _, i := range round {
+			packages[in[i].ImportPath] = append(packages[in[i].ImportPath], i)
+		}
+		for _, list := range packages {
+			var together []change
+			for _, i := range list {
+				together = append(together, changes[i])
+			}
+			if in[list[0]].compiles(together) == nil {
+				continue
+			}
+			for _, i := range list { // which of them is it
+				if err := in[i].compiles(changes[i : i+1]); err != nil {
+					t.Errorf("mutant %q does not compile: %v", Mutants[i].Name, err)
+				}
+			}
+		}
 	}
 }
 
@@ -121,7 +159,8 @@ func (s *T) f(list []int) bool {
 		g(x)
 	}
 	g(1); g(2)
-	return s.ok(1)
+	s.ok(1)
+	return s.ok(2)
 }
 
 func f() bool { return s.a < s.b }
@@ -131,21 +170,45 @@ func f() bool { return s.a < s.b }
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, fn, before, after, want, fails string }{
-		{"an expression, however it is laid out", "T.f", "s.a < s.b", "!($0)", "if (!(s.a <\n\t\ts.b)) && s.ok(1) {", ""},
-		{"statements", "T.f", "g(1); g(2)", "g(2)", "\tg(2)\n\treturn", ""},
-		{"any block", "T.f", "for _, x := range list {etc}", "g(0); $0", "g(0); for _, x := range list {\n\t\tg(x)", ""},
-		{"a function without a receiver", "f", "s.a < s.b", "true", "return (true) }", ""},
+		{
+			"a condition, however it is laid out", "T.f", "s.a < s.b", "!($0)",
+			"if (planted(N) && (!(s.a <\n\t\ts.b)) || !planted(N) && (s.a <\n\t\ts.b)) && s.ok(1) {", "",
+		},
+		{"another expression", "T.f", "s.ok(2)", "false", "return plantedOr(N, (false), (s.ok(2)))", ""},
+		{"statements", "T.f", "g(1); g(2)", "g(2)", "\tif planted(N) {\ng(2)\n} else {\ng(1); g(2)\n}\n\ts.ok(1)\n", ""},
+		{
+			"any block", "T.f", "for _, x := range list {etc}", "g(0); $0",
+			"if planted(N) {\ng(0); for _, x := range list {\n\t\tg(x)\n\t}\n} else {\nfor _, x", "",
+		},
+		{
+			"a function without a receiver", "f", "s.a < s.b", "true",
+			"return (planted(N) && (true) || !planted(N) && (s.a < s.b)) }", "",
+		},
 		{"not there", "T.f", "s.a > s.b", "true", "", `mutant "not there": its syntax is 0 times in T.f`},
 		{"ambiguous", "T.f", "s.ok(1)", "true", "", `mutant "ambiguous": its syntax is 2 times in T.f`},
 		{"no such function", "T.g", "g(1)", "g(2)", "", `mutant "no such function": 0 functions T.g`},
 		{"no syntax", "T.f", "if {", "true", "", `mutant "no syntax": neither an expression nor statements`},
 	} {
-		got, err := Mutant{Name: c.name, Func: c.fn, Before: c.before, After: c.after}.plant(dir, []string{"p.go"})
-		if c.fails == "" && (err != nil || !strings.Contains(got.text, c.want)) {
-			t.Errorf("%s: %v\n%s", c.name, err, got.text)
+		got, err := Mutant{Name: c.name, Func: c.fn, Before: c.before, After: c.after}.change(dir, []string{"p.go"})
+		text := apply([]change{got})[got.file]
+		if want := strings.ReplaceAll(c.want, "(N", "("+strconv.Quote(c.name)); c.fails == "" && (err != nil || !strings.Contains(text, want)) {
+			t.Errorf("%s: %v\n%s", c.name, err, text)
 		}
 		if c.fails != "" && (err == nil || !strings.HasPrefix(err.Error(), c.fails)) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.fails)
 		}
+	}
+}
+
+func TestRounds(t *testing.T) {
+	at := func(file string, from, to int) change {
+		return change{file: file, from: from, to: to, text: "x", code: "0123456789"}
+	}
+	all := []change{at("a", 0, 4), at("a", 2, 3), at("b", 2, 3), at("a", 4, 6), at("a", 3, 5)}
+	if got := fmt.Sprint(rounds(all)); got != "[[0 2 3] [1 4]]" {
+		t.Errorf("rounds are %s", got)
+	}
+	if got := apply([]change{all[0], all[2], all[3]}); got["a"] != "xx6789" || got["b"] != "01x3456789" {
+		t.Errorf("the files become %q", got)
 	}
 }

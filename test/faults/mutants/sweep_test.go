@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"sync"
 	"testing"
 )
 
@@ -26,15 +27,26 @@ type found struct {
 // foundLine is how TestWorlds tells of a finding.
 var foundLine = regexp.MustCompile(`(?m)^ *worlds_test\.go:\d+: (.+?): \d+ of \d+ worlds, first seed (\d+) `)
 
-// simulator is a built test binary of the simulator.
-type simulator string
+// simulator is a built test binary of the simulator, and the name of the bug in it that is switched on; none if empty.
+type simulator struct{ binary, bug string }
 
-// TestMutants plants each bug and plays worlds from the first seed on until one shows it.
+// TestMutants plays worlds from the first seed on, with each bug, until one shows it. As many bugs as can be are in one
+// binary, where they are switched on by name: to build one for each would take longer than to play.
 func TestMutants(t *testing.T) {
-	sound := build(t, nil)
-	for _, m := range Mutants {
+	changes := make([]change, len(Mutants))
+	for i, m := range Mutants {
+		_, changes[i] = m.changeOf(t)
+	}
+	binaries := make([]func() string, len(Mutants))
+	for _, round := range rounds(changes) {
+		binary := sync.OnceValue(func() string { return build(t, round, changes) })
+		for _, i := range round {
+			binaries[i] = binary
+		}
+	}
+	for i, m := range Mutants {
 		t.Run(m.Name, func(t *testing.T) {
-			buggy := build(t, &m)
+			buggy, sound := simulator{binaries[i](), m.Name}, simulator{binaries[i](), ""}
 			for seed := 1; ; {
 				f, ok := buggy.first(t, m, seed, maxSeeds-seed+1)
 				if !ok {
@@ -50,30 +62,41 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// build builds the simulator on the engine with a bug; without one for nil.
-func build(t *testing.T, m *Mutant) simulator {
+// build builds the simulator on the engine with the bugs of a round.
+func build(t *testing.T, round []int, changes []change) string {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "faults.test")
-	args := []string{"test", "-c", "-o", binary}
-	if m != nil {
-		args = append(args, "-overlay", overlay(t, dir, *m))
-	}
-	cmd := exec.Command("go", append(args, "./test/faults")...)
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-o", binary, "-overlay", overlay(t, dir, round, changes), "./test/faults")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	return simulator(binary)
+	return binary
 }
 
-// overlay writes the changed file and tells the go command to take it for the real one.
-func overlay(t *testing.T, dir string, m Mutant) string {
+// overlay writes the changed files and tells the go command to take them for the real ones.
+func overlay(t *testing.T, dir string, round []int, all []change) string {
 	t.Helper()
-	_, p := m.planted(t)
-	changed, list := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {p.file: changed}})
-	if err := errors.Join(err, os.WriteFile(changed, []byte(p.text), 0o600), os.WriteFile(list, replace, 0o600)); err != nil {
+	var changes []change
+	for _, i := range round {
+		changes = append(changes, all[i])
+	}
+	files := apply(changes)
+	for _, i := range round {
+		s, _ := Mutants[i].changeOf(t)
+		files[filepath.Join(s.Dir, switchesFile)] = switches(s.Name)
+	}
+	replaced := map[string]string{}
+	for path, text := range files {
+		replaced[path] = filepath.Join(dir, fmt.Sprintf("%d.go", len(replaced)))
+		if err := os.WriteFile(replaced[path], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := filepath.Join(dir, "overlay.json")
+	raw, err := json.Marshal(map[string]map[string]string{"Replace": replaced})
+	if err := errors.Join(err, os.WriteFile(list, raw, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return list
@@ -105,9 +128,9 @@ func (s simulator) has(t *testing.T, m Mutant, f found) bool {
 // play returns what TestWorlds finds. It stops at the first world that has a finding.
 func (s simulator) play(t *testing.T, m Mutant, seed, n int) []found {
 	t.Helper()
-	cmd := exec.Command(string(s), "-test.run=TestWorlds$", "-test.timeout=1h", "-faults.stop", "-faults.shrink=0", "-faults.progress=1h",
+	cmd := exec.Command(s.binary, "-test.run=TestWorlds$", "-test.timeout=1h", "-faults.stop", "-faults.shrink=0", "-faults.progress=1h",
 		fmt.Sprintf("-faults.seed=%d", seed), fmt.Sprintf("-faults.n=%d", n), "-faults.find="+m.Findings)
-	cmd.Dir = filepath.Join(root, "test/faults")
+	cmd.Dir, cmd.Env = filepath.Join(root, "test/faults"), append(os.Environ(), switchedBy+"="+s.bug)
 	out, err := cmd.CombinedOutput()
 	var list []found
 	for _, match := range foundLine.FindAllStringSubmatch(string(out), -1) {

@@ -1,0 +1,42 @@
+package mutants
+
+// ofControllers are bugs in how decisions are carried out, and in what they go by.
+var ofControllers = []Mutant{
+	{
+		"stop of all not asked for", state, "Index.stop",
+		`err != nil || !i.doubtsStop()`, `true`,
+		"starts-while-stopped/",
+	},
+	{
+		"stop of all not told to nodes", node, "item.ask",
+		`o.Hold, err = i.hold(ctx)`,
+		`$0; if o.Hold != nil && o.Hold.Reason == v1alpha1.ReasonAllStopped { o.Hold = nil }`,
+		"starts-while-stopped/",
+	},
+	{
+		"pod before record", node, "pass.writeNode",
+		`for _, write := range writes {etc}`,
+		`for _, i := range p.items { if err := i.changePods(ctx); err != nil { p.errs = append(p.errs, err) } }; $0`,
+		"two-pods/,beside-interrupt/,interrupt-uncordoned/,stage-order/,dependency/,rebooted-twice/,budget/,timeout-early/",
+	},
+	{
+		"pods of the operator before not looked for", node, "item.needsProof",
+		`!i.pass.wrote.proved`, `false`,
+		"two-pods/,beside-interrupt/",
+	},
+	{
+		"a forged record is believed", state, "Snapshot.unusable",
+		`sn.vouches(s, node, empty)`, `true`,
+		"taint-early/",
+	},
+	{
+		"a forged record is sealed", node, "item.decide",
+		`p.snapshot.Vouches(s, p.node, i.before)`, `true`,
+		"taint-early/",
+	},
+	{
+		"a new node is believed before it is tainted", state, "Snapshot.guarded",
+		`slices.ContainsFunc(sn.tainting, gets)`, `false && $0`,
+		"taint-missing/",
+	},
+}

@@ -1,0 +1,63 @@
+package mutants
+
+// ofLifecycle are bugs in what happens next on one node.
+var ofLifecycle = []Mutant{
+	{
+		"uncordon although another holds it", lifecycle, "pass.cordon",
+		`!p.Node.CordonedByOther`, `true`,
+		"uncordoned-needed/,interrupt-uncordoned/,uncordoned-interrupted/",
+	},
+	{
+		"drain not waited for", lifecycle, "pass.drain",
+		`!p.Drain.Clear`, `false`,
+		"interrupt-undrained/",
+	},
+	{
+		"cordon not read back", lifecycle, "pass.drain",
+		`p.wait(newWait(name, v1alpha1.ReasonCordoning, cordoning)); return false`,
+		`p.wait(newWait(name, v1alpha1.ReasonCordoning, cordoning))`,
+		"begins-uncordoned/",
+	},
+	{
+		"drain only before the interrupt", lifecycle, "pass.beginStage",
+		`!p.drain(u.name)`, `!p.Node.Unschedulable && $0`,
+		"begins-undrained/",
+	},
+	{
+		"interrupt not checked again after an edit", lifecycle, "interrupts.breakOff",
+		`p.rebooted(owner) || !p.obsolete(owner)`, `true`,
+		"cure-in-vain/,never-complete/,no-cure/,no-reason/,waits-for-nobody/,cycle/,no-rest/,cordon-left/,permit-left/," +
+			"pod-left/",
+	},
+	{
+		"time goes back", lifecycle, "presentTimes",
+		`!now.After(newest)`, `false`,
+		"time-order/",
+	},
+	{
+		"record ahead of the clock stays", lifecycle, "presentTimes",
+		`newest.Sub(now) > clockSlack`, `false`,
+		"time-order/ahead",
+	},
+	{
+		"a loss keeps its run", lifecycle, "pass.lost",
+		`e.State, e.Run = v1alpha1.StateInProgress, p.nextRun(e.Run)`, `e.State = v1alpha1.StateInProgress`,
+		"overcounted/",
+	},
+	{
+		"boot accepted by its own Skyhook alone", lifecycle, "pass.acceptBoot",
+		`p.Node.OwnReboot || p.out.InFlight.IsReboot() && p.out.InFlight.BootID != current`,
+		`p.out.InFlight.OwnedBy(p.Skyhook) && p.out.InFlight.IsReboot() && p.out.InFlight.BootID != current`,
+		"reboots-forever/,cycle/reboots,no-rest/reboots",
+	},
+	{
+		"a held node keeps its failing pod", lifecycle, "pass.watch",
+		`p.Hold != nil && pod.idle()`, `false`,
+		"runs-while-held/,no-cure/WaitingForOtherPods",
+	},
+	{
+		"a lost pod comes back whatever is on the node", lifecycle, "pass.openAgain",
+		`p.ask(u, placeGates) && p.ask(u, turnGates)`, `p.ask(u, turnGates)`,
+		"dependency/,beside-interrupt/,begins-undrained/,begins-uncordoned/,interrupt-undrained/,interrupt-uncordoned/",
+	},
+}

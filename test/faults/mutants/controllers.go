@@ -39,4 +39,9 @@ var ofControllers = []Mutant{
 		`slices.ContainsFunc(sn.tainting, gets)`, `false && $0`,
 		"taint-missing/",
 	},
+	{
+		"a pod that is being deleted counts as gone", draining, "Options.judge",
+		`finished(pod) || o.isPackagePod(pod)`, `$0 || pod.DeletionTimestamp != nil`,
+		"interrupt-undrained/,begins-undrained/",
+	},
 }

@@ -8,6 +8,11 @@ var ofLifecycle = []Mutant{
 		"uncordoned-needed/,interrupt-uncordoned/,uncordoned-interrupted/",
 	},
 	{
+		"a cordon is lifted once nothing asks for it in a pass", lifecycle, "pass.finish",
+		`p.needCordon || p.out.Record.Cordoned`, `p.needCordon`,
+		"uncordoned-interrupted/,interrupt-uncordoned/,begins-uncordoned/",
+	},
+	{
 		"drain not waited for", lifecycle, "pass.drain",
 		`!p.Drain.Clear`, `false`,
 		"interrupt-undrained/",
@@ -22,6 +27,16 @@ var ofLifecycle = []Mutant{
 		"drain only before the interrupt", lifecycle, "pass.beginStage",
 		`!p.drain(u.name)`, `!p.Node.Unschedulable && $0`,
 		"begins-undrained/",
+	},
+	{
+		"an uninstall does not drain", lifecycle, "pass.uninstall",
+		`!p.open(u) || u.pkg.Interrupt != nil && !p.drain(u.name)`, `!p.open(u)`,
+		"begins-undrained/,begins-uncordoned/",
+	},
+	{
+		"a reboot is done when its pod is", lifecycle, "interrupts.watchInterrupt",
+		`isReboot(e)`, `isReboot(e) && pod.Outcome != Done`,
+		"reboot-early/",
 	},
 	{
 		"interrupt not checked again after an edit", lifecycle, "interrupts.breakOff",
@@ -59,5 +74,25 @@ var ofLifecycle = []Mutant{
 		"a lost pod comes back whatever is on the node", lifecycle, "pass.openAgain",
 		`p.ask(u, placeGates) && p.ask(u, turnGates)`, `p.ask(u, turnGates)`,
 		"dependency/,beside-interrupt/,begins-undrained/,begins-uncordoned/,interrupt-undrained/,interrupt-uncordoned/",
+	},
+	{
+		"pods that nobody asks for stay", lifecycle, "pass.deleteStale",
+		`!p.claimed[pod.Name] && !pod.Terminating`, `false`,
+		stuck,
+	},
+	{
+		"dependencies are not waited for", lifecycle, "unmetOne",
+		`!v.PackageComplete(v.out.Record, dep)`, `false`,
+		"dependency/",
+	},
+	{
+		"a complete node keeps its permit", lifecycle, "pass.finish",
+		`p.Permit != nil && over`, `p.Permit != nil && over && !complete`,
+		stuck,
+	},
+	{
+		"a Skyhook that leaves forgets its cordon", lifecycle, "Remove",
+		`d.Clear && d.Record.Cordoned`, `false`,
+		"cordon-left/,left-behind/",
 	},
 }

@@ -110,7 +110,12 @@ func (s source) compiles(changes []change) error {
 
 // TestMutantsApply: each bug can be planted into the engine as it is now, and that compiles.
 func TestMutantsApply(t *testing.T) {
-	names, in, changes := map[string]bool{}, []source{}, []change{}
+	var (
+		names   = map[string]bool{}
+		applied []Mutant
+		in      []source
+		changes []change
+	)
 	for _, m := range Mutants {
 		t.Run(m.Name, func(t *testing.T) {
 			if m.Findings == "" || names[m.Name] {
@@ -118,7 +123,7 @@ func TestMutantsApply(t *testing.T) {
 			}
 			names[m.Name] = true
 			s, c := m.changeOf(t)
-			in, changes = append(in, s), append(changes, c)
+			applied, in, changes = append(applied, m), append(in, s), append(changes, c)
 		})
 	}
 	if t.Failed() {
@@ -129,17 +134,19 @@ func TestMutantsApply(t *testing.T) {
 		for _, i := range round {
 			packages[in[i].ImportPath] = append(packages[in[i].ImportPath], i)
 		}
-		for _, list := range packages {
+		for path, list := range packages {
 			var together []change
 			for _, i := range list {
 				together = append(together, changes[i])
 			}
-			if in[list[0]].compiles(together) == nil {
+			err := in[list[0]].compiles(together)
+			if err == nil {
 				continue
 			}
+			t.Errorf("package %s: %v", path, err)
 			for _, i := range list { // which of them is it
 				if err := in[i].compiles(changes[i : i+1]); err != nil {
-					t.Errorf("mutant %q does not compile: %v", Mutants[i].Name, err)
+					t.Errorf("mutant %q does not compile: %v", applied[i].Name, err)
 				}
 			}
 		}

@@ -54,7 +54,7 @@ func (t target) toCluster(command string) string {
 
 // clusterFlags are those flags of a command that name the cluster. context is named even if no flag did.
 func clusterFlags(flags *genericclioptions.ConfigFlags, context string) string {
-	named := ""
+	var named strings.Builder
 	for _, f := range []struct {
 		name  string
 		value *string
@@ -73,10 +73,10 @@ func clusterFlags(flags *genericclioptions.ConfigFlags, context string) string {
 			value = cmp.Or(value, context)
 		}
 		if value != "" {
-			named += " --" + f.name + " " + quoted(value)
+			named.WriteString(" --" + f.name + " " + quoted(value))
 		}
 	}
-	return named
+	return named.String()
 }
 
 // harmless is what no shell takes for anything else than it is.

@@ -99,17 +99,7 @@ func (l *ledger) checkBatch(pod *corev1.Pod, s *v1alpha1.Skyhook, members []memb
 		if !there || p.Spec.ResetBatchStateOnCompletion != nil && !*p.Spec.ResetBatchStateOnCompletion {
 			return
 		}
-		var pending []string
-		judged := 0
-		for _, m := range members {
-			switch {
-			case homes[m.node] != home:
-			case m.node == last.node || l.pending(m, s):
-				pending = append(pending, m.node)
-			default:
-				judged++
-			}
-		}
+		pending, judged := l.inCompartment(home, homes, s, members)
 		pace := paceOf(p, home)
 		if len(pending) <= pace.bound(judged) {
 			tooMany = ""
@@ -130,6 +120,23 @@ func (l *ledger) checkBatch(pod *corev1.Pod, s *v1alpha1.Skyhook, members []memb
 	if missed != "" {
 		l.w.findClass("stop", "missed", "%s begins %s on %s, although %s", pod.Name, s.Name, last.node, missed)
 	}
+}
+
+// inCompartment are the members of a compartment on which there can be no verdict yet, the one that begins among them,
+// and how many others it has.
+func (l *ledger) inCompartment(home string, homes map[string]string, s *v1alpha1.Skyhook, members []member) (
+	pending []string, judged int,
+) {
+	for _, m := range members {
+		switch {
+		case homes[m.node] != home:
+		case m.node == members[len(members)-1].node || l.pending(m, s):
+			pending = append(pending, m.node)
+		default:
+			judged++
+		}
+	}
+	return pending, judged
 }
 
 // pending reports whether there can be no verdict on a member yet: it works, and nothing ever went wrong there.

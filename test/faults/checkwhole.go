@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -71,7 +70,7 @@ func (w *World) heldBy(s *v1alpha1.Skyhook) string {
 	case s.Paused(), s.Disabled():
 		return "held"
 	case len(wholeReasons(s)) > 0:
-		return fmt.Sprint(wholeReasons(s)[0].reason)
+		return wholeReasons(s)[0].reason
 	}
 	return ""
 }

@@ -314,7 +314,7 @@ func (l *ledger) lacksRemoval(a *account, s *v1alpha1.Skyhook) string {
 		if _, wanted := s.Spec.Packages[name]; !its || wanted || on.forgotten {
 			continue
 		}
-		if l.removable(a, s, name, on.version) {
+		if l.removable(s, name, on.version) {
 			return name + " removal"
 		}
 	}
@@ -322,7 +322,7 @@ func (l *ledger) lacksRemoval(a *account, s *v1alpha1.Skyhook) string {
 }
 
 // removable reports whether all specs that had a version of a package wanted it uninstalled when it leaves them.
-func (l *ledger) removable(a *account, s *v1alpha1.Skyhook, name, version string) bool {
+func (l *ledger) removable(s *v1alpha1.Skyhook, name, version string) bool {
 	had := false
 	for _, was := range l.specs[s.UID] {
 		pkg, ok := was.Spec.Packages[name]

@@ -161,7 +161,8 @@ func (l *ledger) settleAll(node string) {
 // failed notes that something failed on a host, and succeeded that a stage ended well.
 func (l *ledger) failed(node, skyhook string) {
 	a := l.account(node, skyhook)
-	if a.streak++; a.streak == 1 {
+	a.streak++
+	if a.streak == 1 {
 		a.failing = l.w.now
 	}
 	a.blemished = l.w.step
@@ -170,7 +171,8 @@ func (l *ledger) failed(node, skyhook string) {
 // attempted notes that a container failed by itself.
 func (l *ledger) attempted(node, skyhook string) {
 	a := l.account(node, skyhook)
-	if a.attempts++; a.attempts == 2*attemptsForGood { // whatever its limit, and seen by now
+	a.attempts++
+	if a.attempts == 2*attemptsForGood { // whatever its limit, and seen by now
 		a.doomed = l.w.step
 	}
 }

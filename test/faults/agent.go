@@ -154,15 +154,21 @@ func (k *kubelet) attempt(pod *corev1.Pod, r *run, container int) podlife.Attemp
 	return a
 }
 
+// envOf is what an interrupt's agent is told.
+func envOf(pod *corev1.Pod) map[string]string {
+	env := map[string]string{}
+	for _, e := range pod.Spec.InitContainers[0].Env {
+		env[e.Name] = e.Value
+	}
+	return env
+}
+
 // interrupt does what the agent does for a reboot: it asks for it once per run, and treats another boot as done.
 func (k *kubelet) interrupt(pod *corev1.Pod, r *run) {
 	if r.content.kind != nodeRestart {
 		return
 	}
-	env := map[string]string{}
-	for _, e := range pod.Spec.InitContainers[0].Env {
-		env[e.Name] = e.Value
-	}
+	env := envOf(pod)
 	if id, bound := env["SKYHOOK_BOOT_ID"]; bound && id != k.bootID {
 		return
 	}

@@ -58,7 +58,7 @@ func (c *watcher) limited(pod *corev1.Pod) (*v1alpha1.Skyhook, *corev1.Node) {
 	}
 	id := identityOf(pod)
 	s, n := c.skyhooks[id.Skyhook], c.w.node(pod.Spec.NodeName)
-	if s == nil || n == nil || s.UID != owner.UID || s.DeletionTimestamp != nil || c.w.heldBy(s) != "" || v1alpha1.Ignored(n.Labels) ||
+	if s == nil || n == nil || c.rebootDone(pod, n.Name) || s.UID != owner.UID || s.DeletionTimestamp != nil || c.w.heldBy(s) != "" || v1alpha1.Ignored(n.Labels) ||
 		!selects(s, n) || c.w.kubelet(n.Name).host.forged[s.Name] || c.ledger.account(n.Name, s.Name).tampered {
 		return nil, nil
 	}
@@ -70,4 +70,10 @@ func (c *watcher) limited(pod *corev1.Pod) (*v1alpha1.Skyhook, *corev1.Node) {
 		}
 	}
 	return s, n
+}
+
+// rebootDone reports whether the host of a reboot's pod has booted since: the pod is all that is left of it.
+func (c *watcher) rebootDone(pod *corev1.Pod, node string) bool {
+	id, bound := envOf(pod)["SKYHOOK_BOOT_ID"]
+	return bound && id != c.w.kubelet(node).bootID
 }

@@ -98,8 +98,8 @@ func (l *ledger) starting(pod *corev1.Pod, id identity) {
 		a.debts[id.Name] = d
 	}
 	switch {
-	case id.Stage == v1alpha1.StagePostInterrupt:
-		d.may, d.mayInstall = false, false
+	case id.Stage == v1alpha1.StagePostInterrupt: // until it ends well
+		d.may, d.mayInstall, d.post = false, false, true
 		return
 	case isInterruptStage(id.Stage):
 		return
@@ -219,7 +219,7 @@ func (l *ledger) history(a *account, name string, d *debt) []v1alpha1.Package {
 	var list []v1alpha1.Package
 	for _, uid := range sortedKeys(l.specs) {
 		for _, s := range l.specs[uid] {
-			since := s.UID != d.of || s.Generation >= d.from
+			since := d.gone || s.UID != d.of || s.Generation >= d.from // an uninstall goes by the definition that was kept
 			if pkg, ok := s.Spec.Packages[name]; ok && s.Name == a.skyhook && since {
 				list = append(list, pkg)
 			}

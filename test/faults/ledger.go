@@ -80,10 +80,11 @@ func (l *ledger) of(skyhook string) []*account {
 	return list
 }
 
-// nodeGone forgets a host.
+// nodeGone forgets a host. One on which work had begun was a bad member of its batch.
 func (l *ledger) nodeGone(node string) {
 	for key, a := range l.accounts {
 		if a.node == node {
+			l.w.watch.troubled[a.skyhook] = l.w.watch.troubled[a.skyhook] || a.owner != ""
 			delete(l.accounts, key)
 		}
 	}

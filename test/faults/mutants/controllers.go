@@ -44,4 +44,19 @@ var ofControllers = []Mutant{
 		`finished(pod) || o.isPackagePod(pod)`, `$0 || pod.DeletionTimestamp != nil`,
 		"interrupt-undrained/,begins-undrained/",
 	},
+	{
+		"protected pods are evicted", draining, "Options.judge",
+		`o.protects(pod)`, `false`,
+		"interrupt-undrained/,begins-undrained/,evicts/protected,evicts/beside-protected",
+	},
+	{
+		"pods that nobody brings back are evicted", draining, "Options.judge",
+		`b.Controller == "" && !o.Force`, `false`,
+		"evicts/unmanaged",
+	},
+	{
+		"pods of DaemonSets are evicted", draining, "staysOnNode",
+		`controlledBy(pod, "apps", "DaemonSet")`, `false`,
+		"evicts/DaemonSet," + stuck,
+	},
 }

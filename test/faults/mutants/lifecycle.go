@@ -29,6 +29,11 @@ var ofLifecycle = []Mutant{
 		"begins-undrained/",
 	},
 	{
+		"interrupts of configMaps do not drain", lifecycle, "pass.beginStage",
+		`len(situation.InterruptsFor(u.pkg, e)) > 0`, `u.pkg.Interrupt != nil`,
+		"begins-undrained/,begins-uncordoned/",
+	},
+	{
 		"an uninstall does not drain", lifecycle, "pass.uninstall",
 		`!p.open(u) || u.pkg.Interrupt != nil && !p.drain(u.name)`, `!p.open(u)`,
 		"begins-undrained/,begins-uncordoned/",
@@ -43,6 +48,11 @@ var ofLifecycle = []Mutant{
 		`p.rebooted(owner) || !p.obsolete(owner)`, `true`,
 		"cure-in-vain/,never-complete/,no-cure/,no-reason/,waits-for-nobody/,cycle/,no-rest/,cordon-left/,permit-left/," +
 			"pod-left/",
+	},
+	{
+		"the wrong interrupt wins", lifecycle, "merge",
+		`rank(i.Type) < rank(winner.Type)`, `rank(i.Type) > rank(winner.Type)`,
+		"interrupt-owed/,interrupt-unasked/",
 	},
 	{
 		"time goes back", lifecycle, "presentTimes",

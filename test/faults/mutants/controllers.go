@@ -25,6 +25,17 @@ var ofControllers = []Mutant{
 		"two-pods/,beside-interrupt/",
 	},
 	{
+		"a drain is believed from an old list", node, "item.next",
+		`if pods, err = evict.ConfirmNode(ctx, p.Live, p.node.Name); err != nil {etc}; state = drain.Classify(pods, options, nil, p.now)`,
+		``,
+		"interrupt-undrained/,begins-undrained/,evicts/",
+	},
+	{
+		"an orphan's cordon is lifted although another holds it", node, "pass.clearOrphans",
+		`lift && !slices.Contains(slices.Collect(maps.Values(cordons)), true)`, `lift`,
+		"uncordoned-needed/,uncordoned-interrupted/",
+	},
+	{
 		"a forged record is believed", state, "Snapshot.unusable",
 		`sn.vouches(s, node, empty)`, `true`,
 		"taint-early/",
@@ -38,6 +49,12 @@ var ofControllers = []Mutant{
 		"a new node is believed before it is tainted", state, "Snapshot.guarded",
 		`slices.ContainsFunc(sn.tainting, gets)`, `false && $0`,
 		"taint-missing/",
+	},
+	{
+		"workloads come when one Skyhook is complete", tainting, "Next",
+		`!slices.ContainsFunc(required, func(s Skyhook) bool { return !s.Complete })`,
+		`slices.ContainsFunc(required, func(s Skyhook) bool { return s.Complete })`,
+		"taint-early/",
 	},
 	{
 		"a pod that is being deleted counts as gone", draining, "Options.judge",
@@ -58,5 +75,15 @@ var ofControllers = []Mutant{
 		"pods of DaemonSets are evicted", draining, "staysOnNode",
 		`controlledBy(pod, "apps", "DaemonSet")`, `false`,
 		"evicts/DaemonSet," + stuck,
+	},
+	{
+		"a node that leaves does not acknowledge its permit", recording, "Clear",
+		`k == v1alpha1.AnnotationPermitPrefix+skyhook`, `false`,
+		stuck,
+	},
+	{
+		"a cordon is not recorded", recording, "Write",
+		`trueOrNone(n.Cordoned)`, `""`,
+		"cordon-left/,uncordoned-interrupted/," + stuck,
 	},
 }

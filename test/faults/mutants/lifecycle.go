@@ -13,6 +13,11 @@ var ofLifecycle = []Mutant{
 		"uncordoned-interrupted/,interrupt-uncordoned/,begins-uncordoned/",
 	},
 	{
+		"a cordon that somebody lifted is not set again", lifecycle, "pass.cordon",
+		`wanted && r.Cordoned && !p.Node.Unschedulable`, `false`,
+		stuck,
+	},
+	{
 		"drain not waited for", lifecycle, "pass.drain",
 		`!p.Drain.Clear`, `false`,
 		"interrupt-undrained/",
@@ -39,9 +44,34 @@ var ofLifecycle = []Mutant{
 		"begins-undrained/,begins-uncordoned/",
 	},
 	{
+		"an interrupt begins without another look at the drain", lifecycle, "interrupts.beginInterrupt",
+		`if p.drain(first.Name) {etc}`, `p.launch(list)`,
+		"interrupt-undrained/,interrupt-uncordoned/",
+	},
+	{
+		"what is left of an interrupt is not waited for", lifecycle, "gateEarlierPod",
+		`record.IsInterrupt(pod.Stage)`, `false`,
+		"beside-interrupt/",
+	},
+	{
+		"a pod of an earlier run is not waited for", lifecycle, "gateEarlierPod",
+		`pod.Package == u.name`, `false`,
+		"two-pods/",
+	},
+	{
+		"a reboot is done before the node is Ready", lifecycle, "view.rebooted",
+		`isReboot(e) && v.Node.Ready`, `isReboot(e)`,
+		"reboot-early/",
+	},
+	{
 		"a reboot is done when its pod is", lifecycle, "interrupts.watchInterrupt",
 		`isReboot(e)`, `isReboot(e) && pod.Outcome != Done`,
 		"reboot-early/",
+	},
+	{
+		"a reboot is not bound to its boot", lifecycle, "pass.start",
+		`s.Interrupt, s.BootID = e.Interrupt, e.BootID`, `s.Interrupt = e.Interrupt`,
+		"rebooted-twice/,reboots-forever/,interrupt-unasked/",
 	},
 	{
 		"interrupt not checked again after an edit", lifecycle, "interrupts.breakOff",
@@ -50,9 +80,19 @@ var ofLifecycle = []Mutant{
 			"pod-left/",
 	},
 	{
+		"a held interrupt keeps others off the node", lifecycle, "interrupts.watchInterrupt",
+		`p.Hold != nil && p.maySuspend(e, pod, found)`, `false`,
+		stuck,
+	},
+	{
 		"the wrong interrupt wins", lifecycle, "merge",
 		`rank(i.Type) < rank(winner.Type)`, `rank(i.Type) > rank(winner.Type)`,
 		"interrupt-owed/,interrupt-unasked/",
+	},
+	{
+		"services of merged interrupts are lost", lifecycle, "merge",
+		`winner.Services = union(winner.Services, i.Services)`, ``,
+		"interrupt-owed/," + stuck,
 	},
 	{
 		"time goes back", lifecycle, "presentTimes",
@@ -86,6 +126,12 @@ var ofLifecycle = []Mutant{
 		"dependency/,beside-interrupt/,begins-undrained/,begins-uncordoned/,interrupt-undrained/,interrupt-uncordoned/",
 	},
 	{
+		"the result of an earlier run counts", lifecycle, "view.podOf",
+		`pod.Package == e.Name && pod.Stage == e.Stage && pod.Run == e.Run`,
+		`pod.Package == e.Name && pod.Stage == e.Stage`,
+		"false-complete/,stage-order/,dependency/,overcounted/,timeout-early/,two-pods/",
+	},
+	{
 		"pods that nobody asks for stay", lifecycle, "pass.deleteStale",
 		`!p.claimed[pod.Name] && !pod.Terminating`, `false`,
 		stuck,
@@ -99,6 +145,11 @@ var ofLifecycle = []Mutant{
 		"a complete node keeps its permit", lifecycle, "pass.finish",
 		`p.Permit != nil && over`, `p.Permit != nil && over && !complete`,
 		stuck,
+	},
+	{
+		"a Skyhook that leaves lifts the cordon of another", lifecycle, "Remove",
+		`!o.Node.CordonedByOther`, `true`,
+		"uncordoned-needed/,uncordoned-interrupted/",
 	},
 	{
 		"a Skyhook that leaves forgets its cordon", lifecycle, "Remove",

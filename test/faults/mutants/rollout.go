@@ -33,6 +33,16 @@ var ofRollout = []Mutant{
 		"budget/,cycle/",
 	},
 	{
+		"a new permit is the one before", rollout, "numbers.peek",
+		`last.Round + 1`, `last.Round`,
+		stuck,
+	},
+	{
+		"excluded nodes get permits", rollout, "fleet.candidates",
+		`n.Facts.Complete || n.Hold != nil`, `n.Facts.Complete`,
+		stuck,
+	},
+	{
 		"sequencing of all nodes is ignored", rollout, "awaitedEverywhere",
 		`s.Spec.Sequencing == v1alpha1.SequencingAll && s.DeletionTimestamp == nil && !CompleteEverywhere(s)`, `false`,
 		"order/all",

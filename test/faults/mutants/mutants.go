@@ -37,4 +37,4 @@ const stuck = "cure-in-vain/,never-complete/,no-cure/,no-reason/,waits-for-nobod
 	"pods-forever/,permit-left/,pod-left/,cordon-left/"
 
 // Mutants are the bugs, each of them one that is easily made.
-var Mutants = slices.Concat(ofLifecycle, ofSituation, ofRollout, ofControllers)
+var Mutants = slices.Concat(ofLifecycle, ofSituation, ofRollout, ofControllers, candidates)

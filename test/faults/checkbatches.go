@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
@@ -15,9 +16,6 @@ type member struct {
 	node  string
 	began int
 }
-
-// verdictLag is for how many steps an operator may not know what became of a member.
-const verdictLag = 150
 
 // joins notes that work with a content begins on a host under a policy, and compares how many there are with what the
 // policy allows. A host that is in the middle of work joins with the first pod that differs for the new content.
@@ -31,7 +29,7 @@ func (l *ledger) joins(pod *corev1.Pod, id identity, s *v1alpha1.Skyhook, fresh 
 	}
 	era, before := l.era(seen)
 	if !fresh && (before == nil || sameContent(before.Spec.Packages[id.Name], seen.Spec.Packages[id.Name])) {
-		return // it goes on with what it had, maybe from before there was a policy
+		return // it continues with what it had, maybe from before there was a policy
 	}
 	key := fmt.Sprintf("%s %d", s.UID, era)
 	members := l.rollouts[key]
@@ -85,12 +83,7 @@ func sameContent(a, b v1alpha1.Package) bool {
 
 // checkBatch: under any of the policies that there were, the last of the members may have begun.
 func (l *ledger) checkBatch(pod *corev1.Pod, s *v1alpha1.Skyhook, members []member) {
-	var nodes []*corev1.Node
-	for _, n := range l.w.cluster.Nodes() {
-		if selects(s, n) {
-			nodes = append(nodes, n)
-		}
-	}
+	nodes := l.w.selected(s)
 	policies, last := l.policies[s.Spec.DeploymentPolicy], members[len(members)-1]
 	var tooMany, missed string
 	for _, p := range policies {
@@ -183,7 +176,7 @@ func (l *ledger) missedStop(p *v1alpha1.DeploymentPolicy, s *v1alpha1.Skyhook, n
 			continue
 		}
 		step, is := l.doomed(m, s)
-		if !is || step+verdictLag > in.step || step < l.changed[string(s.UID)] || m.began < l.changed[s.Spec.DeploymentPolicy] {
+		if !is || step+unawareSteps > in.step || step < l.changed[string(s.UID)] || m.began < l.changed[s.Spec.DeploymentPolicy] {
 			return ""
 		}
 		bad++
@@ -208,24 +201,18 @@ func paceOf(p *v1alpha1.DeploymentPolicy, home string) strategy {
 			s = *c.Strategy
 		}
 	}
-	or := func(value *int, standard int) int {
-		if value == nil {
-			return standard
-		}
-		return *value
-	}
 	var rules v1alpha1.BatchRules
 	out := strategy{}
 	switch {
 	case s.Linear != nil:
-		rules, out.delta = s.Linear.BatchRules, or(s.Linear.Delta, 1)
+		rules, out.delta = s.Linear.BatchRules, ptr.Deref(s.Linear.Delta, 1)
 	case s.Exponential != nil:
-		rules, out.factor = s.Exponential.BatchRules, or(s.Exponential.GrowthFactor, 2)
+		rules, out.factor = s.Exponential.BatchRules, ptr.Deref(s.Exponential.GrowthFactor, 2)
 	case s.Fixed != nil:
 		rules = s.Fixed.BatchRules
 	}
-	out.initial, out.failures = or(rules.InitialBatch, 1), or(rules.FailureThreshold, 0)
-	out.safety = or(rules.SafetyLimit, 50)
+	out.initial, out.failures = ptr.Deref(rules.InitialBatch, 1), ptr.Deref(rules.FailureThreshold, 0)
+	out.safety = ptr.Deref(rules.SafetyLimit, 50)
 	return out
 }
 

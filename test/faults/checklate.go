@@ -10,10 +10,9 @@ import (
 )
 
 const (
-	// lateness is how much longer than its limit something may last before it is told, and lateSteps how much may happen
-	// meanwhile: time flies where nobody has anything to do.
-	lateness  = 3 * time.Minute
-	lateSteps = 150
+	// lateness is how much longer than its limit something may last before it is told; unawareSteps may happen meanwhile, as
+	// time flies where nobody has anything to do.
+	lateness = 3 * time.Minute
 )
 
 // overdue is a pod that lasts longer than its stage may, since a step.
@@ -41,7 +40,7 @@ func (c *watcher) checkLate(atRest bool) {
 			continue
 		}
 		if says := n.Labels[v1alpha1.GroupName+"/status_"+s.Name]; says != string(v1alpha1.StatusErroring) &&
-			(atRest || c.w.step-was.step > lateSteps) {
+			(atRest || c.w.step-was.step > unawareSteps) {
 			c.w.findClass("timeout-late", string(identityOf(pod).Stage), "%s lasts %s, and node %s says %q of %s",
 				pod.Name, c.w.now.Sub(pod.CreationTimestamp.Time), n.Name, says, s.Name)
 		}

@@ -60,8 +60,8 @@ const (
 	// failingForGood how long it does.
 	attemptsForGood = 3
 	failingForGood  = 4 * time.Minute
-	// recoveryLag is for how many steps an operator may not know that what failed got on.
-	recoveryLag = 150
+	// unawareSteps is for how many steps an operator may not know what became of a host.
+	unawareSteps = 150
 )
 
 // givesUp reports whether a host may have failed for good, and is neither cordoned by us nor interrupted.
@@ -117,7 +117,7 @@ func (l *ledger) checkPlace(a *account, s *v1alpha1.Skyhook) {
 			if _, counted := in.places[name]; name != a.node && !counted && other.began <= in.step {
 				delete(places, name) // it came back since: the place was taken already
 			}
-			if other.recovered > in.step-recoveryLag {
+			if other.recovered > in.step-unawareSteps {
 				places[name] = true
 			}
 		}
@@ -190,7 +190,7 @@ func budgetOf(b v1alpha1.InterruptionBudget, matched int) int {
 	return -1
 }
 
-// policyRules are those of the policy as somebody sees it; while it is not there, others decide what goes on.
+// policyRules are those of the policy as somebody sees it; while it is not there, others decide what happens.
 func policyRules(c client.Reader, s *v1alpha1.Skyhook, nodes []*corev1.Node) rules {
 	var p v1alpha1.DeploymentPolicy
 	if c.Get(background, client.ObjectKey{Name: s.Spec.DeploymentPolicy}, &p) != nil {

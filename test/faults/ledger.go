@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -236,8 +235,7 @@ func (w *World) takenOut(node string, s *v1alpha1.Skyhook) bool {
 		if seen == nil || seen.Disabled() || c.Get(background, client.ObjectKey{Name: node}, &n) != nil || v1alpha1.Ignored(n.Labels) {
 			return true
 		}
-		selector, err := metav1.LabelSelectorAsSelector(&seen.Spec.NodeSelectors)
-		if err != nil || !selector.Matches(labels.Set(n.Labels)) {
+		if !selects(seen, &n) {
 			return true
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -132,13 +131,9 @@ func trueCondition(s *v1alpha1.Skyhook, kind string) *metav1.Condition {
 
 // selected are the nodes of a Skyhook.
 func (w *World) selected(s *v1alpha1.Skyhook) []*corev1.Node {
-	selector, err := metav1.LabelSelectorAsSelector(&s.Spec.NodeSelectors)
-	if err != nil {
-		return nil
-	}
 	var list []*corev1.Node
 	for _, n := range w.cluster.Nodes() {
-		if selector.Matches(labels.Set(n.Labels)) {
+		if selects(s, n) {
 			list = append(list, n)
 		}
 	}

@@ -154,7 +154,7 @@ var candidatesOfCore = []Mutant{
 		"serial/",
 	},
 	{
-		"a half-done node goes on without a permit", lifecycle, "gatePermit",
+		"a half-done node continues without a permit", lifecycle, "gatePermit",
 		`v.Permit != nil`, `v.Permit != nil || v.Record.Begun`,
 		"budget/",
 	},
@@ -306,7 +306,7 @@ var candidatesOfCore = []Mutant{
 		"batch/," + stuck,
 	},
 	{
-		"a paused Skyhook goes on", rollout, "HoldAll",
+		"a paused Skyhook continues", rollout, "HoldAll",
 		`s.Paused()`, `false`,
 		"runs-while-held/",
 	},
@@ -316,7 +316,7 @@ var candidatesOfCore = []Mutant{
 		"runs-while-held/",
 	},
 	{
-		"a disabled Skyhook goes on", rollout, "HoldAll",
+		"a disabled Skyhook continues", rollout, "HoldAll",
 		`s.Disabled()`, `false`,
 		"runs-while-held/",
 	},

@@ -30,11 +30,6 @@ var candidatesOfControllers = []Mutant{
 		"two-pods/,stage-order/,false-complete/,beside-interrupt/," + stuck,
 	},
 	{
-		"evictions go by an old cache", node, "item.next",
-		`state.Clear || len(state.Evict) > 0`, `state.Clear`,
-		"evicts/beside-protected",
-	},
-	{
 		"definitions that the cache lacks count as missing", node, "item.proveDefinitions",
 		`len(lacking) == 0`, `true`,
 		"not-uninstalled/," + stuck,

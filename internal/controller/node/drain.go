@@ -33,7 +33,8 @@ func (i *item) next(ctx context.Context, o lifecycle.Observation) (lifecycle.Dec
 	if err != nil {
 		return d, err
 	}
-	// Only our own pods are cached, so they are listed; a list that shows none left has to be true now.
+	// Only our own pods are cached, so they are listed. An older list will do to wait by; one that shows none left, or
+	// none that keeps the others from being evicted, has to be true now.
 	pods, err := evict.ListNode(ctx, p.Live, p.node.Name)
 	if err != nil {
 		return d, err
@@ -41,7 +42,7 @@ func (i *item) next(ctx context.Context, o lifecycle.Observation) (lifecycle.Dec
 	options.Memory = &p.known.drain
 	options.Memory.Look(pods, p.now)
 	state := drain.Classify(pods, options, nil, p.now)
-	if state.Clear {
+	if state.Clear || len(state.Evict) > 0 {
 		if pods, err = evict.ConfirmNode(ctx, p.Live, p.node.Name); err != nil {
 			return d, err
 		}

@@ -111,6 +111,7 @@ func (w *World) settle() bool {
 		idle := w.now.Add(idleTime)
 		switch {
 		case !ok || q.idle >= idlePasses+idleJumps:
+			w.recurs = q.recurs()
 			return true
 		case q.idle >= idlePasses:
 			w.advance(w.last())
@@ -192,10 +193,13 @@ func (q *quiet) slowly(now time.Time) {
 	q.vain, q.since = 0, now
 	clear(q.seen)
 	q.slow++
-	if q.slow > sameStates {
+	if q.recurs() {
 		q.idle = idlePasses + idleJumps
 	}
 }
+
+// recurs reports whether the rest is one in which the same state comes back after long pauses.
+func (q *quiet) recurs() bool { return q.slow > sameStates }
 
 // bound is how many steps the world has to come to rest.
 func (w *World) bound() int {

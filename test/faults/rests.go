@@ -35,9 +35,9 @@ func Rests(p Plan, look func(*Rest)) []Finding {
 	return w.findings
 }
 
-// rested shows the world.
+// rested shows the world, unless something comes back time and again, of which a record may be a pass behind.
 func (w *World) rested() {
-	if w.look == nil || len(w.operators) == 0 {
+	if w.look == nil || len(w.operators) == 0 || w.recurs {
 		return
 	}
 	r := &Rest{Now: w.now, Settings: settingsOf(w.plan), Metrics: w.operators[0].metrics, Phase: w.phase}

@@ -47,7 +47,9 @@ type World struct {
 	step  int
 	phase string
 	// resting says that nothing happens any more and that scripts succeed, but for what their content spoils.
-	resting   bool
+	resting bool
+	// recurs says that it came to rest only in that the same comes back after long pauses.
+	recurs    bool
 	calmSince time.Time
 
 	cluster *cluster.Cluster

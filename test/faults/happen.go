@@ -242,7 +242,7 @@ func (w *World) bindLate(node string) {
 	}
 	w.trace.add(w, "  the scheduler binds a pod to %s meanwhile", node)
 	w.addForeign(PodPlan{
-		Name: w.unique("bound"), Node: node, Kind: podManaged, Grace: w.rng.IntN(40),
+		Name: w.unique("bound"), Node: node, Kind: pick(w.rng, podManaged, podProtected), Grace: w.rng.IntN(40),
 		Lives: 1 + w.rng.IntN(600),
 	})
 }

@@ -47,7 +47,7 @@ var profiles = []profile{
 	},
 	{
 		"drain", 10,
-		odds{interrupt: 0.9, policy: 0.6, protect: 0.7, pods: 1, drain: 0.9, many: 0.2, events: 2},
+		odds{interrupt: 0.9, policy: 0.6, protect: 0.7, pods: 1, drain: 0.9, many: 0.2, lag: 0.5, events: 2},
 		"foreign 4, pod 1, write 1, node 1",
 	},
 	{

@@ -201,7 +201,8 @@ func withoutTheOperator(c *cluster) {
 	s.Annotations = map[string]string{"skyhook.nvidia.com/pause": "true"}
 	c.must(c.client.Update(c.Context(), s))
 	c.must(c.client.Delete(c.Context(), s))
-	c.must(respec())
+	// The API server shows admission the object as its cache has it, which may not know of the deletion yet.
+	c.eventually("what is being deleted can be changed", func() bool { return respec() == nil })
 	c.must(c.client.Get(c.Context(), client.ObjectKeyFromObject(s), s))
 	s.Finalizers = nil
 	c.must(c.client.Update(c.Context(), s))

@@ -31,7 +31,7 @@ func (p *pass) taintsFirst() bool {
 	for _, s := range p.skyhooks {
 		if p.Targets.Selects(s, p.node.Labels) || record.Exists(s.Name, p.node.Annotations, p.node.Labels) {
 			i := p.item(s)
-			i.withheld, i.decision = true, lifecycle.Withhold(i.observe(i.before), "")
+			i.putOff("")
 			p.items = append(p.items, i)
 		}
 	}

@@ -129,7 +129,7 @@ func (sum *summary) causes(c *compartment) map[string][]string {
 	}
 	for _, name := range c.state.Lost {
 		switch n := at[name]; {
-		case n == nil:
+		case n == nil, !n.Facts.Begun && !n.Facts.Complete: // or another has its name now
 			tell(name, "deleted, or out of the selection, in the middle of work")
 		case n.Facts.Complete:
 			tell(name, "complete since")

@@ -24,14 +24,24 @@ func (l *ledger) joins(pod *corev1.Pod, id identity, s *v1alpha1.Skyhook, fresh 
 		return
 	}
 	seen := seenBy(l.w.acting.replica.Client(), s)
-	if seen == nil || seen.Spec.DeploymentPolicy == "" || s.Spec.DeploymentPolicy != seen.Spec.DeploymentPolicy {
+	if seen == nil {
 		return
 	}
-	era, before := l.era(seen)
-	if !fresh && (before == nil || sameContent(before.Spec.Packages[id.Name], seen.Spec.Packages[id.Name])) {
+	a := l.account(pod.Spec.NodeName, s.Name)
+	had := a.content
+	if fresh || had == nil {
+		a.content = seen
+	}
+	if seen.Spec.DeploymentPolicy == "" || s.Spec.DeploymentPolicy != seen.Spec.DeploymentPolicy {
+		return
+	}
+	in, was := l.entries[pod.Spec.NodeName+"/"+s.Name]
+	again := was && in.step > a.began
+	if !fresh && !again && (had == nil || sameContent(had.Spec.Packages[id.Name], seen.Spec.Packages[id.Name])) {
 		return // it continues with what it had, maybe from before there was a policy
 	}
-	key := fmt.Sprintf("%s %d", s.UID, era)
+	a.content = seen
+	key := fmt.Sprintf("%s %d", s.UID, l.era(seen))
 	members := l.rollouts[key]
 	if i := slices.IndexFunc(members, func(m member) bool { return m.node == pod.Spec.NodeName }); i >= 0 {
 		if fresh {
@@ -39,7 +49,6 @@ func (l *ledger) joins(pod *corev1.Pod, id identity, s *v1alpha1.Skyhook, fresh 
 		}
 		return
 	}
-	in, was := l.entries[pod.Spec.NodeName+"/"+s.Name]
 	if was && slices.ContainsFunc(in.rules, func(r rules) bool { return !r.policy }) {
 		return // it was let in before there was a policy
 	}
@@ -48,19 +57,19 @@ func (l *ledger) joins(pod *corev1.Pod, id identity, s *v1alpha1.Skyhook, fresh 
 	l.checkBatch(pod, s, members)
 }
 
-// era is when the content of a spec began, as a generation, and the last spec with another content; nil for none.
-func (l *ledger) era(seen *v1alpha1.Skyhook) (generation int64, before *v1alpha1.Skyhook) {
+// era is when the content of a spec began, as a generation.
+func (l *ledger) era(seen *v1alpha1.Skyhook) (generation int64) {
 	list := l.specs[seen.UID]
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].Generation > seen.Generation {
 			continue
 		}
 		if !sameContents(list[i], seen) {
-			return generation, list[i]
+			break
 		}
 		generation = list[i].Generation
 	}
-	return generation, nil
+	return generation
 }
 
 func sameContents(a, b *v1alpha1.Skyhook) bool {
@@ -146,6 +155,11 @@ func (l *ledger) blemish(node, skyhook string) {
 			a.blemished = l.w.step
 		}
 	}
+}
+
+// blemished reports whether that is true of any host.
+func (l *ledger) blemished(skyhook string) bool {
+	return slices.ContainsFunc(l.of(skyhook), func(a *account) bool { return a.blemished > 0 })
 }
 
 // doomed is the step at which a member became bad for good as far as its host tells: its stage fails again and again.

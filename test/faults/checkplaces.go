@@ -34,6 +34,7 @@ type rules struct {
 
 // letIn notes that a node is let in.
 func (l *ledger) letIn(node string, s *v1alpha1.Skyhook) {
+	l.account(node, s.Name).late = false
 	l.entries[node+"/"+s.Name] = entry{step: l.w.step, rules: l.rulesOf(s), places: l.places(s)}
 }
 
@@ -66,7 +67,7 @@ const (
 
 // givesUp reports whether a host may have failed for good, and is neither cordoned by us nor interrupted.
 func (l *ledger) givesUp(a *account, n *corev1.Node, views []*v1alpha1.Skyhook) bool {
-	if n.Spec.Unschedulable && !l.w.watch.userCordon[n.Name] {
+	if n.Spec.Unschedulable && !l.w.watch.userCordon[n.Name] && !l.others(a) {
 		return false
 	}
 	attempts := attemptsForGood
@@ -77,7 +78,7 @@ func (l *ledger) givesUp(a *account, n *corev1.Node, views []*v1alpha1.Skyhook) 
 			}
 		}
 	}
-	failed := a.streak >= attempts || a.streak > 0 && l.longAgo(a.failing, failingForGood)
+	failed := a.late || a.streak >= attempts || a.streak > 0 && l.longAgo(a.failing, failingForGood)
 	for _, pod := range l.w.cluster.Pods() {
 		owner, ours := ownerOf(pod)
 		if !ours || owner.UID != a.owner || pod.Spec.NodeName != a.node || !live(pod) {
@@ -89,6 +90,16 @@ func (l *ledger) givesUp(a *account, n *corev1.Node, views []*v1alpha1.Skyhook) 
 		failed = failed || l.overTime(pod, views) || failing(pod) && l.longAgo(pod.CreationTimestamp.Time, failingForGood)
 	}
 	return failed
+}
+
+// others reports whether the cordon of a host may be that of another Skyhook.
+func (l *ledger) others(a *account) bool {
+	for _, other := range l.accounts {
+		if other.node == a.node && other.skyhook != a.skyhook && other.owner != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // overTime reports whether a stage lasts longer than a spec allows.

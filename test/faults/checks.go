@@ -132,8 +132,11 @@ func (c *watcher) podWritten(verb string, pod *corev1.Pod) {
 	case verb == "create":
 		c.garbage = true
 		c.podCreated(pod, id)
-	case c.w.acting != nil && verb == "delete":
-		c.ledger.heard(pod, id)
+	case verb == "delete":
+		c.ledger.overran(pod, id)
+		if c.w.acting != nil {
+			c.ledger.heard(pod, id)
+		}
 	}
 }
 

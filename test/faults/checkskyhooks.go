@@ -23,7 +23,7 @@ func (c *watcher) skyhookChanged(old, now *v1alpha1.Skyhook) {
 	}
 	c.entries(old, now)
 	if trueCondition(old, "RolloutStopped") == nil && trueCondition(now, "RolloutStopped") != nil &&
-		!c.troubled[now.Name] {
+		!c.troubled[now.Name] && !c.ledger.blemished(now.Name) {
 		c.w.find("stopped-without-failure", "the rollout of %s is stopped, but nothing failed: %s",
 			now.Name, trueCondition(now, "RolloutStopped").Message)
 	}

@@ -307,10 +307,16 @@ func (g *generator) pods(p *Plan) {
 }
 
 func (g *generator) scripts(p *Plan) {
+	if g.odds.breaks > 0 && g.chance(0.5) {
+		p.Replaces = 60 + g.IntN(1200)
+	}
 	for range g.IntN(1 + g.odds.scripts) {
 		s := Script{Kind: pick(g.Rand, scriptFails, scriptFails, scriptSlow, scriptSlow, scriptPull, scriptCreating, scriptHangs), Times: 1 + g.IntN(3)}
 		if s.Kind == scriptSlow {
 			s.Times = 30 + g.IntN(600)
+		}
+		if g.chance(g.odds.breaks) {
+			s.Kind = pick(g.Rand, scriptKills, scriptBreaks)
 		}
 		sky := pick(g.Rand, p.Skyhooks...)
 		s.Skyhook, s.Package = sky.Name, pick(g.Rand, sortedKeys(sky.Spec.Packages)...)

@@ -36,12 +36,16 @@ type account struct {
 	owner types.UID
 	// began is the step at which it did.
 	began int
+	// content is the spec with which it did, or of which it got something new since.
+	content *v1alpha1.Skyhook
 	// debts are what packages owe, by their names.
 	debts map[string]*debt
 	// streak counts what failed since the last success, failing is since when, and recovered the step of the success.
 	streak    int
 	failing   time.Time
 	recovered int
+	// late says that a stage lasted longer than a spec allows, since the host was let in.
+	late bool
 	// tampered says that a user edited what the operator remembers of the host, so that nobody can know what has begun.
 	tampered bool
 	// attempts are those that failed in a row, pods that were lost not counted; doomed is the step at which they were too
@@ -79,11 +83,13 @@ func (l *ledger) of(skyhook string) []*account {
 	return list
 }
 
-// nodeGone forgets a host. One on which work had begun was a bad member of its batch.
+// nodeGone forgets a host. One on which work had begun was a bad member of its batch; so is one that was let in, of which
+// nobody can tell any more whether it had.
 func (l *ledger) nodeGone(node string) {
 	for key, a := range l.accounts {
 		if a.node == node {
-			l.w.watch.troubled[a.skyhook] = l.w.watch.troubled[a.skyhook] || a.owner != ""
+			_, in := l.entries[key]
+			l.w.watch.troubled[a.skyhook] = l.w.watch.troubled[a.skyhook] || a.owner != "" || in
 			delete(l.accounts, key)
 		}
 	}
@@ -138,7 +144,7 @@ func (l *ledger) begins(node string, s *v1alpha1.Skyhook) (fresh bool) {
 func (l *ledger) settle(a *account, views []*v1alpha1.Skyhook) (whole bool) {
 	for _, v := range views {
 		if l.lacks(a, v) == "" {
-			a.owner, a.tampered, a.streak, a.failing = "", false, 0, time.Time{}
+			a.owner, a.tampered, a.streak, a.failing, a.late = "", false, 0, time.Time{}, false
 			return true
 		}
 	}
@@ -166,6 +172,16 @@ func (l *ledger) failed(node, skyhook string) {
 		a.failing = l.w.now
 	}
 	a.blemished = l.w.step
+}
+
+// overran notes a pod that ends, if its stage took longer than a spec allows.
+func (l *ledger) overran(pod *corev1.Pod, id identity) {
+	s := l.w.skyhook(id.Skyhook)
+	if s == nil || !live(pod) || !l.overTime(pod, l.w.views(s)) {
+		return
+	}
+	a := l.account(pod.Spec.NodeName, id.Skyhook)
+	a.late, a.blemished = true, l.w.step
 }
 
 // attempted notes that a container failed by itself.

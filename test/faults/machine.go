@@ -127,13 +127,18 @@ func (k *kubelet) losePods() {
 	}
 }
 
-// lost is a machine that vanishes for a while; the control plane deletes its pods after five minutes.
+// lost is a machine that vanishes for a while.
 func (k *kubelet) lost(d time.Duration) {
-	if !k.up {
-		return
+	if k.up {
+		k.vanish()
+		k.w.after(d, "host "+k.plan.Name+" boots", k.boot)
 	}
+}
+
+// vanish is a machine that does not answer any more; the control plane deletes its pods after five minutes.
+func (k *kubelet) vanish() {
 	k.up = false
-	k.w.trace.add(k.w, "host %s is lost for %s", k.plan.Name, d)
+	k.w.trace.add(k.w, "host %s is lost", k.plan.Name)
 	boots := k.boots
 	k.w.after(40*time.Second, "node "+k.plan.Name+" is seen to be away", func() {
 		if !k.up && k.boots == boots {
@@ -150,18 +155,22 @@ func (k *kubelet) lost(d time.Duration) {
 			}
 		}
 	})
-	k.w.after(d, "host "+k.plan.Name+" boots", k.boot)
 }
-
-// forGood is longer than any world lasts.
-const forGood = 1000 * time.Hour
 
 // dies is a machine that what runs on it breaks: in a cloud its node is replaced after a while.
 func (k *kubelet) dies() {
 	k.broken = true
-	k.w.after(5*time.Second, "host "+k.plan.Name+" dies", func() { k.lost(forGood) })
-	if k.w.replaces > 0 {
-		k.w.after(k.w.replaces, "the cloud replaces node "+k.plan.Name, k.deleteNode)
+	k.w.after(5*time.Second, "host "+k.plan.Name+" dies", func() {
+		if k.up && !k.w.resting {
+			k.vanish()
+		}
+	})
+	if after := k.w.plan.Replaces; after > 0 {
+		k.w.after(time.Duration(after)*time.Second, "the cloud replaces node "+k.plan.Name, func() {
+			if !k.up {
+				k.deleteNode()
+			}
+		})
 	}
 }
 
@@ -169,9 +178,20 @@ func (k *kubelet) dies() {
 func (k *kubelet) breaks() {
 	k.broken = true
 	k.w.after(5*time.Second, "node "+k.plan.Name+" is found to be broken", func() {
-		k.w.editNode(k.plan.Name, func(n *corev1.Node) {
-			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "health.example/broken", Effect: corev1.TaintEffectNoSchedule})
-		})
+		if !k.w.resting {
+			k.w.editNode(k.plan.Name, func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, brokenTaint) })
+		}
+	})
+}
+
+// brokenTaint is what a cluster's health checker gives nodes.
+var brokenTaint = corev1.Taint{Key: "health.example/broken", Effect: corev1.TaintEffectNoSchedule}
+
+// repaired is a machine that a person put in order again.
+func (k *kubelet) repaired() {
+	k.boot()
+	k.w.editNode(k.plan.Name, func(n *corev1.Node) {
+		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&brokenTaint) })
 	})
 }
 

@@ -21,6 +21,8 @@ type Plan struct {
 	Lag int `json:"lag,omitempty"`
 	// Offset of the first operator's clock, in seconds.
 	Offset int `json:"offset,omitempty"`
+	// Replaces is after how many seconds the cloud replaces a node whose host died; 0 for never.
+	Replaces int `json:"replaces,omitempty"`
 
 	Nodes    []NodePlan    `json:"nodes"`
 	Policies []PolicyPlan  `json:"policies,omitempty"`

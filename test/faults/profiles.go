@@ -18,7 +18,7 @@ const (
 type odds struct {
 	interrupt, reboot, policy, depends, uninstall, protect, pods, drain float64
 	retries, timeout, serial, sequencing, runtime, reapply, poison      float64
-	many, collide, lag, clock                                           float64
+	many, collide, lag, clock, breaks                                   float64
 	// scripts and events are how many there are at most.
 	scripts, events int
 }
@@ -89,6 +89,11 @@ var profiles = []profile{
 		"images", 4,
 		odds{interrupt: 0.3, many: 0.6, uninstall: 0.3, retries: 0.3, depends: 0.3, events: 8},
 		"image 6, edit 4, pod 2, operator 1, write 1, uninstall 1",
+	},
+	{
+		"hosts", 8,
+		odds{interrupt: 0.4, policy: 0.8, many: 1, lag: 0.2, retries: 0.3, timeout: 0.5, breaks: 0.7, scripts: 3, events: 5},
+		"edit 4, node 3, steer 2, policy 1, operator 1",
 	},
 	{"all", 12, odds{
 		interrupt: 0.5, reboot: 0.2, policy: 0.3, depends: 0.3, uninstall: 0.3, protect: 0.2, pods: 0.4,

@@ -81,6 +81,9 @@ func (w *World) calm() {
 	}
 	w.faults = faultState{strict: w.faults.strict}
 	for _, k := range w.kubelets {
+		if k.broken {
+			k.repaired()
+		}
 		if k.blind {
 			k.showBootID()
 		}

@@ -87,8 +87,8 @@ func TestBadPackageBreaksOneHost(t *testing.T) {
 			w := fleetOf(20, func(p *Plan, s *v1alpha1.SkyhookSpec) {
 				c.pace(p, s)
 				p.Scripts = []Script{{Kind: c.script, Stage: v1alpha1.StageApply}}
+				p.Replaces = int(c.replaces.Seconds())
 			})
-			w.replaces = c.replaces
 			w.pass(4*time.Hour, func() {})
 			broken := w.brokenHosts()
 			if len(broken) != 1 {
@@ -110,7 +110,7 @@ func TestBadPackageBreaksOneHost(t *testing.T) {
 func TestCanaryOfEveryContent(t *testing.T) {
 	for name, odd := range map[string]func(*World){
 		"all are there": func(*World) {},
-		"one is away":   func(w *World) { w.kubelet("n19").lost(forGood) },
+		"one is away":   func(w *World) { w.kubelet("n19").vanish() },
 		"one is tainted": func(w *World) {
 			w.editNode("n19", func(n *corev1.Node) {
 				n.Spec.Taints = []corev1.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}}

@@ -85,8 +85,6 @@ type World struct {
 
 	trace    *trace
 	findings []Finding
-	// replaces is how long after its death the cloud replaces a node; 0 for never.
-	replaces time.Duration
 	// taintsAtBoot is how long a network plugin taints each node after its boot; 0 for not at all.
 	taintsAtBoot time.Duration
 	// look is shown the world when it has come to rest; nil where nobody looks.

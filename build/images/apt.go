@@ -22,6 +22,10 @@ func aptDownload(ctx context.Context, dir, arch string, names []string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	dir, err := filepath.Abs(dir) // apt takes what is relative for a folder below its own
+	if err != nil {
+		return err
+	}
 	// Beside the target, so that the renames at the end are atomic.
 	work, err := os.MkdirTemp(dir, "fetch-")
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	maxNameBytes = 64
 )
 
-// compartmentStatuses shows each compartment with what is in force for it. While the policy is missing nobody knows the
-// compartments, and the state of their batches is kept for when it is back.
+// compartmentStatuses shows each compartment with what is in force for it. While the policy is missing or invalid nobody
+// knows the compartments, and the state of their batches is kept for when there is one again.
 func (sum *summary) compartmentStatuses(
 	before map[string]v1alpha1.CompartmentStatus,
 ) map[string]v1alpha1.CompartmentStatus {

@@ -58,7 +58,7 @@ func newFleet(in Input) *fleet {
 		if p, ok := out[n.Name]; ok {
 			delete(out, n.Name)
 			f.orders[p.Order] = place{int32(i), *p}
-			if n.FinishedPermit != p.Token() || in.PolicyMissing && !in.Deleting { // nobody counts it meanwhile
+			if n.FinishedPermit != p.Token() || in.paceless() && !in.Deleting { // nobody counts it meanwhile
 				f.add(*p, int32(i))
 			} else {
 				f.returned[int32(i)] = p
@@ -120,7 +120,7 @@ func (f *fleet) grant(node int32) bool {
 // assign gives permits as far as budgets and batches allow, and returns the compartments as they stand then.
 func (f *fleet) assign() []compartment {
 	policy := f.Policy
-	if f.PolicyMissing {
+	if f.paceless() {
 		policy = nil
 		if f.Deleting {
 			policy = oneAtATime // so that a deletion never waits for a policy
@@ -129,7 +129,7 @@ func (f *fleet) assign() []compartment {
 	switch {
 	case policy != nil:
 		return f.pace(policy)
-	case f.PolicyMissing: // nothing starts, and when it is back nothing goes on with another content
+	case f.paceless(): // nothing starts, and when it is back nothing goes on with another content
 		began := resetOf(f.Input, nil).generation
 		for k := range f.permits {
 			f.permits[k].Revoked = f.permits[k].Revoked || f.permits[k].Generation < began

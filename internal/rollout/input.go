@@ -37,8 +37,9 @@ type Input struct {
 	Pins lifecycle.Pins
 	// Policy that the Skyhook names; nil paces by its interruptionBudget alone.
 	Policy *Policy
-	// PolicyMissing says that the policy that the Skyhook names does not exist.
-	PolicyMissing bool
+	// PolicyMissing says that the policy that the Skyhook names does not exist, PolicyInvalid that Hold tells what is wrong
+	// with it. Until there is one to go by, nobody counts, and what is known of batches and permits stays.
+	PolicyMissing, PolicyInvalid bool
 	// Deleting says that the Skyhook is being deleted: budgets still hold, but there are no batches and no stop.
 	Deleting bool
 	// Freeing are the nodes that still have something of a Skyhook that is being deleted, sorted.
@@ -96,3 +97,6 @@ func LookAgain(in Input) time.Duration {
 	}
 	return next
 }
+
+// paceless reports whether the Skyhook names a policy, and nobody knows what it says.
+func (in *Input) paceless() bool { return in.PolicyMissing || in.PolicyInvalid }

@@ -253,3 +253,60 @@ func TestTimeLimitOnADeadHost(t *testing.T) {
 		t.Errorf("the limit of 20 minutes is told after %s", at)
 	}
 }
+
+// typo makes a policy one that only admission would refuse.
+func (w *World) typo(there bool) {
+	for _, p := range w.cluster.Policies() {
+		p = p.DeepCopy()
+		if p.Spec.Compartments = nil; there {
+			selector := metav1.LabelSelector{MatchLabels: map[string]string{"pool": "gpu nodes"}}
+			p.Spec.Compartments = []v1alpha1.Compartment{{Name: "typo", Selector: selector, Budget: v1alpha1.Budget{Count: new(1)}}}
+		}
+		w.must(w.user.Update(background, p))
+	}
+}
+
+// TestTypoInAPolicyForgetsNothing: while a policy is invalid nothing starts, and when it is mended the stop of a canary
+// still stands, and those that had begun still wait for their turn with another content.
+func TestTypoInAPolicyForgetsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		script Script
+		edit   bool
+	}{
+		"stopped by its canary": {Script{Kind: scriptFails, Stage: v1alpha1.StageApply, Times: 1 << 20}, false},
+		"edited in mid-rollout": {Script{Kind: scriptSlow, Stage: v1alpha1.StageApply, Times: 600}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := fleetOf(20, func(p *Plan, s *v1alpha1.SkyhookSpec) {
+				canary(p, s)
+				p.Scripts = []Script{c.script}
+			})
+			bad := map[string]bool{}
+			look := func() {
+				if c.edit && len(w.cluster.Pods()) >= 8 {
+					c.edit = false
+					w.editSkyhook("gpu", func(s *v1alpha1.Skyhook) {
+						pkg := s.Spec.Packages["driver"]
+						pkg.ConfigMap = map[string]string{"mode": badContent}
+						s.Spec.Packages["driver"] = pkg
+					})
+				}
+				for _, pod := range w.cluster.Pods() {
+					if _, ours := ownerOf(pod); ours && (c.script.Kind == scriptFails || w.contentOf(pod).config["mode"] == badContent) {
+						bad[pod.Spec.NodeName] = true
+					}
+				}
+			}
+			w.pass(6*time.Hour, look)
+			for range 2 {
+				w.typo(true)
+				w.pass(10*time.Minute, look)
+				w.typo(false)
+				w.pass(time.Hour, look)
+			}
+			if len(bad) != 1 {
+				t.Errorf("%d nodes got what is bad: %v", len(bad), sortedKeys(bad))
+			}
+		})
+	}
+}

@@ -44,8 +44,7 @@ func (p *pass) read(ctx context.Context) error {
 		Deleting: s.DeletionTimestamp != nil, Pins: p.snapshot.Pins(s),
 		Installed: map[string]bool{}, CompleteEverywhere: map[string]bool{},
 	}
-	// A policy that cannot be read is as good as missing to a deletion, which has to go on.
-	p.in.PolicyMissing = p.pace.Missing || p.pace.Hold != nil && p.in.Deleting
+	p.in.PolicyMissing, p.in.PolicyInvalid = p.pace.Missing, p.pace.Hold != nil && !p.pace.Missing
 	selected, others := split(nodes, p.target.Selector)
 	p.others = others
 	p.unsure = p.departed(ctx, selected)

@@ -171,7 +171,8 @@ func keyIn(from *corev1.EnvVarSource, kind, name string) string {
 }
 
 // forPermit lets one node more work in the first compartment of those that wait, or continues it if bad batches stopped
-// it; empty if it only has to wait for its batch.
+// it; empty if it only has to wait for its batch, or for a node that something is wrong with: the next one would go the
+// same way.
 func forPermit(v *view, sk *v1alpha1.Skyhook, nodes []string) string {
 	if sk == nil {
 		return ""
@@ -181,7 +182,9 @@ func forPermit(v *view, sk *v1alpha1.Skyhook, nodes []string) string {
 	switch {
 	case now.BatchState != nil && now.BatchState.ShouldStop:
 		return "kubectl skyhook resume-rollout " + sk.Name
-	case !ok || now.InProgress+now.Erroring < now.Ceiling:
+	case !ok, slices.ContainsFunc(sk.Status.Attention, func(a v1alpha1.NodeAttention) bool {
+		return holds(sk, a.Node) && a.Status != v1alpha1.StatusInProgress
+	}), now.InProgress+now.Erroring < now.Ceiling:
 		return ""
 	}
 	more := now.Ceiling + 1

@@ -128,11 +128,11 @@ func (c *watcher) podWritten(verb string, pod *corev1.Pod) {
 		c.w.trace.add(c.w, "    %s pod %s (%s %s %s run %s)%s",
 			verb, pod.Name, id.key(), id.Version, id.Stage, runOf(pod), ending(pod))
 	}
-	switch {
-	case verb == "create":
+	switch verb {
+	case "create":
 		c.garbage = true
 		c.podCreated(pod, id)
-	case verb == "delete":
+	case "delete":
 		c.ledger.overran(pod, id)
 		if c.w.acting != nil {
 			c.ledger.heard(pod, id)

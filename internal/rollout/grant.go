@@ -129,7 +129,7 @@ func (f *fleet) assign() []compartment {
 	switch {
 	case policy != nil:
 		return f.pace(policy)
-	case f.paceless(): // nothing starts, and when it is back nothing goes on with another content
+	case f.paceless(): // nothing starts, and permits for earlier content stay revoked once there is a policy again
 		began := resetOf(f.Input, nil).generation
 		for k := range f.permits {
 			f.permits[k].Revoked = f.permits[k].Revoked || f.permits[k].Generation < began

@@ -28,7 +28,7 @@ const (
 	mostMemory = 150 << 20
 )
 
-// drawn counts what is drawn: the first picture, and each change that the server tells of.
+// drawn counts how often the page has drawn each kind of event that the server sends.
 const drawn = `
 window.drawn = {};
 const add = EventSource.prototype.addEventListener;

@@ -89,9 +89,13 @@ func (k *kubelet) taintForAWhile() {
 	taint := corev1.Taint{Key: "network.example/agent-not-ready", Effect: corev1.TaintEffectNoSchedule}
 	k.w.editNode(k.plan.Name, func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, taint) })
 	k.w.after(k.w.taintsAtBoot, "the network of "+k.plan.Name+" is there", func() {
-		k.w.editNode(k.plan.Name, func(n *corev1.Node) {
-			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&taint) })
-		})
+		k.untaint(taint)
+	})
+}
+
+func (k *kubelet) untaint(taint corev1.Taint) {
+	k.w.editNode(k.plan.Name, func(n *corev1.Node) {
+		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&taint) })
 	})
 }
 
@@ -190,9 +194,7 @@ var brokenTaint = corev1.Taint{Key: "health.example/broken", Effect: corev1.Tain
 // repaired is a machine that a person put in order again.
 func (k *kubelet) repaired() {
 	k.boot()
-	k.w.editNode(k.plan.Name, func(n *corev1.Node) {
-		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&brokenTaint) })
-	})
+	k.untaint(brokenTaint)
 }
 
 // deleteNode removes the node and its pods, as the cloud's machinery does; later the name comes back on a new machine.

@@ -59,6 +59,15 @@ func canary(p *Plan, s *v1alpha1.SkyhookSpec) {
 
 func oneByOne(_ *Plan, s *v1alpha1.SkyhookSpec) { s.InterruptionBudget.Count = new(1) }
 
+// editMode gives the package of a fleet another config.
+func (w *World) editMode(mode string) {
+	w.editSkyhook("gpu", func(s *v1alpha1.Skyhook) {
+		pkg := s.Spec.Packages["driver"]
+		pkg.ConfigMap = map[string]string{"mode": mode}
+		s.Spec.Packages["driver"] = pkg
+	})
+}
+
 func (w *World) brokenHosts() (all []string) {
 	for _, k := range w.kubelets {
 		if k.broken {
@@ -125,11 +134,7 @@ func TestCanaryOfEveryContent(t *testing.T) {
 			if got := w.skyhook("gpu").Status.Nodes.Complete; got < 19 {
 				t.Fatalf("%d nodes are complete", got)
 			}
-			w.editSkyhook("gpu", func(s *v1alpha1.Skyhook) {
-				pkg := s.Spec.Packages["driver"]
-				pkg.ConfigMap = map[string]string{"mode": "bad"}
-				s.Spec.Packages["driver"] = pkg
-			})
+			w.editMode("bad")
 			w.scripts = append(w.scripts, scriptState{Script: Script{Kind: scriptFails, Stage: v1alpha1.StageConfig, Times: 1 << 20}, left: map[string]int{}})
 			hit := map[string]bool{}
 			w.pass(2*time.Hour, func() {
@@ -158,11 +163,7 @@ func TestEditInMidRollout(t *testing.T) {
 	w.pass(6*time.Hour, func() {
 		if s := w.skyhook("gpu"); !edited && len(s.Status.Permits) >= 4 {
 			edited = true
-			w.editSkyhook("gpu", func(s *v1alpha1.Skyhook) {
-				pkg := s.Spec.Packages["driver"]
-				pkg.ConfigMap = map[string]string{"mode": badContent}
-				s.Spec.Packages["driver"] = pkg
-			})
+			w.editMode(badContent)
 		}
 		for _, pod := range w.cluster.Pods() {
 			if owner, ours := ownerOf(pod); ours && owner.Name == "gpu" && w.contentOf(pod).config["mode"] == badContent {
@@ -266,8 +267,8 @@ func (w *World) typo(there bool) {
 	}
 }
 
-// TestTypoInAPolicyForgetsNothing: while a policy is invalid nothing starts, and when it is mended the stop of a canary
-// still stands, and those that had begun still wait for their turn with another content.
+// TestTypoInAPolicyForgetsNothing: once an invalid policy is corrected, a rollout that its canary stopped is still stopped,
+// and nodes in the middle of work still wait for their batch before they get new content.
 func TestTypoInAPolicyForgetsNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		script Script
@@ -285,11 +286,7 @@ func TestTypoInAPolicyForgetsNothing(t *testing.T) {
 			look := func() {
 				if c.edit && len(w.cluster.Pods()) >= 8 {
 					c.edit = false
-					w.editSkyhook("gpu", func(s *v1alpha1.Skyhook) {
-						pkg := s.Spec.Packages["driver"]
-						pkg.ConfigMap = map[string]string{"mode": badContent}
-						s.Spec.Packages["driver"] = pkg
-					})
+					w.editMode(badContent)
 				}
 				for _, pod := range w.cluster.Pods() {
 					if _, ours := ownerOf(pod); ours && (c.script.Kind == scriptFails || w.contentOf(pod).config["mode"] == badContent) {

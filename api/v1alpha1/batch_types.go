@@ -121,7 +121,8 @@ type BatchState struct {
 	Closed []ClosedBatch `json:"closed,omitempty"`
 
 	// Lost names the last bad nodes of batches that hold no permit any more, such
-	// as those that were deleted in the middle of work.
+	// as those that were deleted in the middle of work. If they can be tried again,
+	// they get the next permits.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5

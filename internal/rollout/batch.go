@@ -64,7 +64,11 @@ func (f *fleet) pace(policy *Policy) []compartment {
 
 // look counts the nodes of a compartment, and marks the permits that have to be given back.
 func (f *fleet) look(c *compartment, reset reset) {
-	c.state = reset.apply(f.Skyhook.Status.CompartmentStatuses[c.name].BatchState)
+	was := f.Skyhook.Status.CompartmentStatuses[c.name].BatchState
+	c.state = reset.apply(was)
+	if reset.unstop && was != nil && was.ShouldStop {
+		f.again(c, was)
+	}
 	if c.strategy.failureThreshold == 0 {
 		c.state.ShouldStop = false // the policy was edited and never stops any more
 	}
@@ -167,23 +171,43 @@ func (f *fleet) batch(c *compartment, m membership) {
 		c.strategy.closeBatch(b, m, len(c.nodes))
 	}
 	if b.ShouldStop {
+		f.retry(c)
 		return
 	}
 	for _, take := range []func(*compartment, int) []int32{f.reissue, f.fillByPolicy} {
 		// A batch may be short of nodes at first: those before it have yet to give their permits back.
 		orders := take(c, c.strategy.nextSize(*b, len(c.nodes), c.ceiling)-b.BatchSize)
 		f.granted(b, orders)
+		b.Members = append(b.Members, orders...)
+		b.BatchSize += len(orders)
 	}
 	slices.Sort(b.Members)
 }
 
-// granted makes members of the nodes with permits of these orders.
+// retry gives permits to nodes that stopped the compartment and can be tried again: they are disturbed already, and end
+// the stop once they are complete. Which batch one was bad in is not known any more; that is taken for the first.
+func (f *fleet) retry(c *compartment) {
+	b := &c.state
+	orders := f.fillByPolicy(c, len(b.Lost))
+	f.granted(b, orders)
+	for _, order := range orders {
+		if k := slices.IndexFunc(b.Closed, func(o v1alpha1.ClosedBatch) bool { return o.Bad > 0 }); k >= 0 {
+			b.Closed[k].Bad--
+			b.Closed[k].Holding = append(b.Closed[k].Holding, order)
+		}
+	}
+}
+
+// granted notes when the last permits of a batch were given, and that their nodes are lost no more.
 func (f *fleet) granted(b *v1alpha1.BatchState, orders []int32) {
 	if len(orders) == 0 {
 		return
 	}
-	b.Members = append(b.Members, orders...)
-	b.BatchSize += len(orders)
+	b.Lost = slices.DeleteFunc(b.Lost, func(name string) bool {
+		return slices.ContainsFunc(f.permits, func(p v1alpha1.Permit) bool {
+			return p.Node == name && slices.Contains(orders, p.Order)
+		})
+	})
 	last := f.Now
 	if b.Granted != nil && b.Granted.After(last) {
 		last = b.Granted.Time
@@ -204,7 +228,7 @@ func replaced(b *v1alpha1.BatchState, n *Node) bool {
 
 // reissue renews up to size permits of another content for the running batch, those first whose nodes have begun, then
 // those that were given first, and returns their orders. Their nodes hold their place in the budget meanwhile, and start
-// nothing. Who failed gives its permit back, as others go first.
+// nothing. Who failed gives its permit back, as others go first, but for what stopped the compartment and is tried again.
 func (f *fleet) reissue(c *compartment, size int) []int32 {
 	var stale []*v1alpha1.Permit
 	for _, i := range c.nodes {
@@ -212,7 +236,7 @@ func (f *fleet) reissue(c *compartment, size int) []int32 {
 		if k < 0 || f.permits[k].Generation >= c.state.Generation || n.Facts.Complete || n.Hold != nil || n.Facts.Unavailable {
 			continue
 		}
-		if n.Failed() && free(n) {
+		if n.Failed() && free(n) && !(n.AwaitsTurn() && slices.Contains(c.state.Lost, n.Name)) {
 			continue
 		}
 		stale = append(stale, &f.permits[k])
@@ -322,7 +346,8 @@ func (f *fleet) verdict(b *v1alpha1.BatchState, order int32) (v situation.Verdic
 }
 
 // revisit judges the bad members again of batches that are over: what heals stops nothing for good, and is healed when
-// it is complete. The verdict on one that gave its permit back, is gone, or was replaced under its name, stands.
+// it is complete. The verdict on one that gave its permit back, is gone, was replaced under its name, or was taken out,
+// stands: none of that tells that the next node would fare better.
 func (f *fleet) revisit(c *compartment) {
 	b := &c.state
 	if len(b.Closed) == 0 || f.Hold != nil && f.Hold.TakesOut { // who disables everything judges nothing
@@ -332,16 +357,10 @@ func (f *fleet) revisit(c *compartment) {
 		o := &b.Closed[k]
 		o.Holding = slices.DeleteFunc(o.Holding, func(order int32) bool {
 			v, holds := f.verdict(b, order)
-			switch {
-			case v == situation.Good:
-			case f.unbegun(order):
-				o.Bad++
-				f.lose(b, order)
-			case v == situation.Left:
-				o.Size--
-			case holds:
+			if holds && v != situation.Good && v != situation.Left && !f.unbegun(order) {
 				return false
-			default:
+			}
+			if v != situation.Good {
 				o.Bad++
 				f.lose(b, order)
 			}
@@ -366,14 +385,43 @@ func (f *fleet) lose(b *v1alpha1.BatchState, order int32) {
 	}
 }
 
+// again names those nodes that stopped a compartment, once it continues: they are first.
+func (f *fleet) again(c *compartment, was *v1alpha1.BatchState) {
+	b := &c.state
+	b.Lost = slices.Clone(was.Lost)
+	for _, o := range was.Closed {
+		for _, order := range o.Holding {
+			f.lose(b, order)
+		}
+	}
+	b.Lost = slices.DeleteFunc(b.Lost, func(name string) bool {
+		return !slices.ContainsFunc(c.nodes, func(i int32) bool { return f.Nodes[i].Name == name && f.Nodes[i].Facts.Begun })
+	})
+}
+
 // unbegun reports whether nothing has begun on the node with a permit of this order.
 func (f *fleet) unbegun(order int32) bool {
 	at, ok := f.orders[order]
 	return ok && at.node >= 0 && !f.Nodes[at.node].Facts.Begun
 }
 
-// fillByPolicy gives up to size permits to nodes in the order of a policy.
-func (f *fleet) fillByPolicy(c *compartment, size int) []int32 { return f.fill(c, size, policyTurn) }
+// fillByPolicy gives up to size permits to nodes in the order of a policy. Half-done nodes that stopped the compartment
+// are first, so that a correction that does not help costs no other node; while it is stopped, they are the only ones.
+func (f *fleet) fillByPolicy(c *compartment, size int) []int32 {
+	return f.fill(c, size, func(f *fleet, n *Node) int8 {
+		turn := policyTurn(f, n)
+		switch {
+		case turn < 0:
+		case n.Facts.Begun && slices.Contains(c.state.Lost, n.Name):
+			turn = 0
+		case c.state.ShouldStop:
+			turn = -1
+		default:
+			turn++
+		}
+		return turn
+	})
+}
 
 // fill gives up to size permits in a compartment, as far as its ceiling lets, and returns their orders. A node that is
 // busy without a permit counts against the ceiling, and takes no other place when it gets one.

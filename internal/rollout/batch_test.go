@@ -93,7 +93,7 @@ func TestBatch(t *testing.T) {
 		},
 		{
 			name: "when they are back the batch gets the nodes that it was short of", permits: append(two[:2:2], permit("n3", 2)),
-			state: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 1, closed: ['0/0:0,1']}",
+			state: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 1, closed: ['2/0:0,1']}",
 			nodes: "n1 complete done=4/0; n2 complete done=4/1; n3 in_progress; n4; n5", want: "n3:2 n4:3",
 			after: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 2, members: 2, 3}",
 		},
@@ -205,10 +205,10 @@ func TestBatch(t *testing.T) {
 			after: "{currentBatch: 3, completedNodes: 1, batchSize: 2, members: 1, 2}",
 		},
 		{
-			name: "or a person takes it out, which leaves the batch before it", permits: one,
+			name: "but not when a person takes it out: the next node would fare as it did", permits: one,
 			state: "{currentBatch: 3, consecutiveFailures: 2, shouldStop: true, lastBatchFailed: true, closed: [1/1, '1/0:0']}",
-			nodes: "n1 begun held=NodeIgnored; n2; n3", want: "n1:0 n2:1 n3:2",
-			after: "{currentBatch: 3, consecutiveFailures: 1, lastBatchFailed: true, batchSize: 2, members: 1, 2, closed: [1/1]}",
+			nodes: "n1 begun held=NodeIgnored; n2; n3", want: "n1:0",
+			after: "{currentBatch: 3, consecutiveFailures: 2, shouldStop: true, lastBatchFailed: true, closed: [1/1, 1/1], lost: [n1]}",
 		},
 		{
 			name: "a new node under the name of one that stopped it does not start with its permit", permits: one,

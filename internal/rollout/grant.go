@@ -20,7 +20,7 @@ type fleet struct {
 	paced bool
 	// returned are the permits that nodes are done with in this pass, by the index of the node.
 	returned map[int32]*v1alpha1.Permit
-	// orders tells whose permit one is, by its order, as the pass found them.
+	// orders tells whose permit one is, by its order: also of those that end in this pass.
 	orders map[int32]place
 	// lost are the nodes of permits that end in this pass because the node is gone, or left the selection, by the order.
 	lost map[int32]string
@@ -114,6 +114,7 @@ func (f *fleet) grant(node int32) bool {
 	}
 	f.numbers.take(p)
 	f.add(p, node)
+	f.orders[p.Order] = place{node, p}
 	return true
 }
 

@@ -92,12 +92,12 @@ func TestDisabledMembers(t *testing.T) {
 	}
 }
 
-// TestEditAfterFailure: the packages are edited when the canary, n1, had failed for good. Others go first, unless it is
-// disturbed; and no failure of before stops the new batches.
+// TestEditAfterFailure: the packages are edited when the canary, n1, had failed for good. It is the first that gets the new
+// ones, and no failure of before stops the new batches.
 func TestEditAfterFailure(t *testing.T) {
 	for _, c := range []struct{ name, before, seen, after, want string }{
-		{"it has yet to look", "n1 spent=RetriesExhausted", "n1 spent=RetriesExhausted retried", "n1 spent=RetriesExhausted retried done=4/0", "n2:1@5"},
-		{"it gave its permit back before", "n1 spent=RetriesExhausted done=4/0", "n1 spent=RetriesExhausted retried done=4/0", "n1 erroring done=4/0 wait=WaitingForPermit", "n2:1@5"},
+		{"it has yet to look", "n1 spent=RetriesExhausted", "n1 spent=RetriesExhausted retried", "n1 spent=RetriesExhausted retried done=4/0", "n1:0@5"},
+		{"it gave its permit back before", "n1 spent=RetriesExhausted done=4/0", "n1 spent=RetriesExhausted retried done=4/0", "n1 erroring done=4/0 wait=WaitingForPermit", "n1:0@5"},
 		{"it is cordoned", "n1 spent=RetriesExhausted cordoned", "n1 spent=RetriesExhausted retried cordoned", "n1 in_progress cordoned", "n1:0@5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -17,6 +17,8 @@ type inPass struct {
 	granted, active int
 	// reissued are permits of another content that hold for this one now, and adopted those of no batch before.
 	reissued, adopted int
+	// newcomers are the nodes that got a permit, and did not give one back in the middle of work.
+	newcomers []string
 }
 
 // checkPass checks what one pass gives.
@@ -59,7 +61,11 @@ func (f *pacedFleet) checkPass(in rollout.Input, before, after v1alpha1.SkyhookS
 		case in.Deleting:
 			continue
 		case is.ShouldStop:
-			f.t.Fatalf("%s: %d permits although it is stopped", name, c.granted)
+			for _, node := range c.newcomers {
+				if !slices.Contains(was.Lost, node) {
+					f.t.Fatalf("%s: a permit for %s although it is stopped", name, node)
+				}
+			}
 		case is.BatchSize != len(is.Members)+is.Succeeded+is.Failed+is.Left:
 			f.t.Fatalf("%s: a batch of %d whose nodes are %+v", name, is.BatchSize, is)
 		case c.active > 0 && was.Content == "" && is.BatchSize < c.active+c.granted+c.reissued: // permits of before there was a policy
@@ -118,6 +124,9 @@ func (f *pacedFleet) inPass(in rollout.Input, before, after v1alpha1.SkyhookStat
 			c.reissued++
 		case !kept && has != nil:
 			c.granted++
+			if had == nil || !n.Facts.Begun {
+				c.newcomers = append(c.newcomers, n.Name)
+			}
 			if n.Facts.Complete || n.Hold != nil || n.Facts.Unavailable {
 				f.t.Fatalf("%s got a permit; it is %+v", n.Name, n)
 			}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/situation"
@@ -232,14 +234,68 @@ func TestBegunFirst(t *testing.T) {
 	}
 }
 
-// The last bad batch is taken out by a person: the next one is still small.
-func TestLastBatchFailedStays(t *testing.T) {
-	s := withState(t, skyhook(0, permit("n1", 0)), "{currentBatch: 2, consecutiveFailures: 1, lastBatchSize: 4, lastBatchFailed: true, closed: ['1/0:0']}")
-	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, "default: {budget: {count: 9}, strategy: {linear: {initialBatch: 4, failureThreshold: 2}}}")}
-	in.Nodes = nodes("n1 erroring held=NodeIgnored; n2; n3; n4; n5; n6; n7; n8; n9")
+// The canary hangs the host, and a person takes it out: the next batch is not twice as large.
+func TestTakenOutStaysBad(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, "default: {budget: {count: 9}, strategy: {exponential: {initialBatch: 1, failureThreshold: 1}}}")}
+	for i, at := range []string{
+		"n1; n2; n3; n4; n5; n6", "n1 begun not-ready; n2; n3; n4; n5; n6", "n1 begun not-ready held=NodeIgnored; n2; n3; n4; n5; n6",
+		"n1 begun not-ready held=NodeIgnored done=4/0; n2; n3; n4; n5; n6", "n1 begun not-ready held=NodeIgnored done=4/0; n2; n3; n4; n5; n6",
+	} {
+		in.Nodes = nodes(at)
+		s.Status = rollout.Plan(in)
+		if i > 0 && !stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+			t.Fatalf("%s: the stop is over", at)
+		}
+	}
+	s.Annotations = map[string]string{v1alpha1.AnnotationResume: "now"}
 	s.Status = rollout.Plan(in)
-	if b := stateOf(s.Status, rollout.DefaultCompartment); b.LastBatchFailed {
-		t.Error("no bad batch is left, and the last one failed")
+	if len(s.Status.Permits) != 1 {
+		t.Errorf("%v after a person continued it: want one", s.Status.Permits)
+	}
+}
+
+// What stopped the rollout is tried again before any other node, whether it stays stopped (a person repaired the host and
+// runs the package again) or goes on (with an edit).
+func TestStoppedNodeIsFirst(t *testing.T) {
+	const fresh, fails, back = "n1; n2; n3; n4", "n1 erroring; n2; n3; n4", "n1 erroring done=4/0; n2; n3; n4"
+	const edited = "n1 erroring retried" // it looks at the new spec, which it has not seen yet
+	for _, c := range []struct {
+		name  string
+		at    []string
+		edit  int // before which pass
+		stops bool
+		holds bool
+	}{
+		{"nothing is different", []string{fresh, fails, back, back}, 0, true, false},
+		{"the package runs again", []string{fresh, fails, back, "n1 begun done=4/0; n2; n3; n4", "n1 in_progress; n2; n3; n4"}, 0, true, true},
+		{"edited", []string{fresh, fails, back, edited + " done=4/0; n2; n3; n4", edited + "; n2; n3; n4", "n1 in_progress; n2; n3; n4"}, 3, false, true},
+		{"edited in the moment of its failure", []string{fresh, fails, edited + "; n2; n3; n4", "n1 in_progress; n2; n3; n4"}, 2, false, true},
+		{"and it fails again", []string{fresh, fails, back, edited + " done=4/0; n2; n3; n4", fails, "n1 erroring done=5/0; n2; n3; n4"}, 3, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := skyhook(0)
+			in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
+			for i, at := range c.at {
+				in.Nodes = nodes(at)
+				if c.edit > 0 && i == c.edit {
+					s.Generation++
+					s.Spec.Packages = map[string]v1alpha1.Package{"p": {Version: "2"}}
+				}
+				s.Status = rollout.Plan(in)
+				for _, p := range s.Status.Permits {
+					if p.Node != "n1" {
+						t.Fatalf("%s: %s has a permit before n1", at, p.Node)
+					}
+				}
+			}
+			if is := stateOf(s.Status, rollout.DefaultCompartment).ShouldStop; is != c.stops {
+				t.Errorf("stopped: %t", is)
+			}
+			if holds := len(s.Status.Permits) > 0; holds != c.holds {
+				t.Errorf("permits: %v", s.Status.Permits)
+			}
+		})
 	}
 }
 
@@ -319,7 +375,7 @@ func TestTaintForAMoment(t *testing.T) {
 	}
 }
 
-// Disabled and enabled between two passes, in which the bad node gave its permit back: now the stop never ends.
+// Disabled and enabled between two passes, in which the bad node gave its permit back: the stop stays, and names it.
 func TestDisabledBetweenPasses(t *testing.T) {
 	s := skyhook(0)
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
@@ -331,8 +387,9 @@ func TestDisabledBetweenPasses(t *testing.T) {
 		in.Nodes = nodes(at)
 		s.Status = rollout.Plan(in)
 	}
-	if stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
-		t.Error("nothing failed, all is Ready, and the stop never ends")
+	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionRolloutStopped)
+	if c == nil || !strings.Contains(c.Message, "n1") {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -3,7 +3,6 @@ package rollout
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
@@ -137,7 +136,6 @@ func (s strategy) recount(b *v1alpha1.BatchState) {
 	if len(b.Closed) == 0 {
 		return
 	}
-	b.Closed = slices.DeleteFunc(b.Closed, func(o v1alpha1.ClosedBatch) bool { return o.Size <= 0 }) // nothing came of it
 	first := len(b.Closed)
 	for first > 0 && s.failed(&b.Closed[first-1]) {
 		first--

@@ -62,7 +62,7 @@ func (p *picture) settle(see *sight, nodes map[string]*corev1.Node) {
 			selected = append(selected, rollout.Node{Name: name, Labels: n.Labels})
 		}
 	}
-	p.homes = policy.Homes(selected)
+	p.homes = policy.Homes(p.skyhook, selected)
 }
 
 // home is the compartment of a node; empty where nobody knows.

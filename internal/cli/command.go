@@ -177,14 +177,14 @@ func forPermit(v *view, sk *v1alpha1.Skyhook, nodes []string) string {
 	if sk == nil {
 		return ""
 	}
-	policy, compartment := compartmentOf(v, sk, nodes)
+	policy, prepared, compartment := compartmentOf(v, sk, nodes)
 	now, ok := sk.Status.CompartmentStatuses[compartment]
 	switch {
-	case now.BatchState != nil && now.BatchState.ShouldStop:
-		return "kubectl skyhook resume-rollout " + sk.Name
+	case now.BatchState != nil && now.BatchState.ShouldStop: // what failed comes first, see RolloutStopped
+		return ""
 	case !ok, slices.ContainsFunc(sk.Status.Attention, func(a v1alpha1.NodeAttention) bool {
 		return holds(sk, a.Node) && a.Status != v1alpha1.StatusInProgress
-	}), now.InProgress+now.Erroring < now.Ceiling:
+	}), now.InProgress+now.Erroring < now.Ceiling, prepared != nil && prepared.BatchFull(sk, compartment):
 		return ""
 	}
 	more := now.Ceiling + 1
@@ -201,16 +201,17 @@ func forPermit(v *view, sk *v1alpha1.Skyhook, nodes []string) string {
 	return fmt.Sprintf(`kubectl patch deploymentpolicy %s --type=merge -p '{"spec":{"default":{"budget":%s}}}'`, policy.Name, budget)
 }
 
-// compartmentOf is the one that the first of some nodes belongs to, of the policy that the Skyhook names.
-func compartmentOf(v *view, sk *v1alpha1.Skyhook, nodes []string) (*v1alpha1.DeploymentPolicy, string) {
+// compartmentOf is the one that the first of some nodes belongs to, of the policy that the Skyhook names; with the policy,
+// prepared if it is valid.
+func compartmentOf(v *view, sk *v1alpha1.Skyhook, nodes []string) (*v1alpha1.DeploymentPolicy, *rollout.Policy, string) {
 	i := slices.IndexFunc(v.Policies, func(p v1alpha1.DeploymentPolicy) bool { return p.Name == sk.Spec.DeploymentPolicy })
 	if i < 0 {
-		return nil, rollout.DefaultCompartment
+		return nil, nil, rollout.DefaultCompartment
 	}
 	policy := &v.Policies[i]
 	prepared, err := rollout.PreparePolicy(policy)
 	if err != nil || len(nodes) == 0 {
-		return policy, rollout.DefaultCompartment
+		return policy, nil, rollout.DefaultCompartment
 	}
 	var selected []rollout.Node
 	for k := range v.Nodes {
@@ -218,5 +219,5 @@ func compartmentOf(v *view, sk *v1alpha1.Skyhook, nodes []string) (*v1alpha1.Dep
 			selected = append(selected, rollout.Node{Name: n.Name, Labels: n.Labels})
 		}
 	}
-	return policy, prepared.Homes(selected)[nodes[0]]
+	return policy, prepared, prepared.Homes(sk, selected)[nodes[0]]
 }

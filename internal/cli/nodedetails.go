@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,7 +96,11 @@ func (e explainer) waitsOf(see *sight, n *corev1.Node, skyhook string) []cause {
 	}
 	var all []cause
 	if r.Wait != nil {
-		c := e.cause(skyhook, *r.Wait, n.Name)
+		w := *r.Wait
+		if w.Reason == v1alpha1.ReasonWaitingForPermit {
+			w.Message = cmp.Or(permitMessage(see.of[skyhook].skyhook), w.Message)
+		}
+		c := e.cause(skyhook, w, n.Name)
 		if strings.Contains(c.Do, "-n NAMESPACE") { // the record does not say which pod it is
 			c.Do = e.addressed(fmt.Sprintf("`kubectl skyhook why node %s` says what, and with which command.", n.Name))
 		}

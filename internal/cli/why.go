@@ -245,12 +245,14 @@ func (e explainer) causesOf(o *outlook, sk *v1alpha1.Skyhook, nodes []corev1.Nod
 func (e explainer) conditions(now, sk *v1alpha1.Skyhook) []cause {
 	var all []cause
 	for _, kind := range []string{
-		v1alpha1.ConditionStalled, v1alpha1.ConditionRolloutStopped, v1alpha1.ConditionDeletionBlocked, v1alpha1.ConditionUninstallFailed,
+		v1alpha1.ConditionRolloutStopped, v1alpha1.ConditionStalled, v1alpha1.ConditionDeletionBlocked, v1alpha1.ConditionUninstallFailed,
 		v1alpha1.ConditionUninstallRequired, v1alpha1.ConditionDepartedNotReady,
 	} {
 		c := meta.FindStatusCondition(sk.Status.Conditions, kind)
 		if c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1alpha1.ReasonNodesErroring ||
-			slices.ContainsFunc(all, func(told cause) bool { return told.Message == c.Message }) {
+			slices.ContainsFunc(all, func(told cause) bool {
+				return told.Message == c.Message || told.Reason == v1alpha1.ReasonFailureThreshold && c.Reason == v1alpha1.ReasonRolloutStopped
+			}) {
 			continue
 		}
 		w := record.Wait{Reason: c.Reason, Message: c.Message}
@@ -309,8 +311,12 @@ func (e explainer) because(see *sight, skyhook string, n *corev1.Node, known *re
 	here, w, waits := see.reason(skyhook, n)
 	w = remembered(known, w)
 	i := slices.IndexFunc(told, func(c cause) bool { return c.Reason == w.Reason })
+	held, _ := here.Held()
 	switch {
 	case !waits:
+		return told
+	case i >= 0 && held: // it also tells what becomes of cordon and place
+		told[i].Message = e.cause(skyhook, w, n.Name).Message
 		return told
 	case i >= 0:
 		if here.Away() && w.Reason != v1alpha1.ReasonNodeNotReady {

@@ -100,7 +100,9 @@ func holdUp(c *cluster) []string {
 
 	c.put(&v1alpha1.DeploymentPolicy{ObjectMeta: metav1.ObjectMeta{Name: "pace"}, Spec: v1alpha1.DeploymentPolicySpec{
 		Default: v1alpha1.PolicyDefault{
-			Budget: v1alpha1.Budget{Count: new(1)}, Strategy: v1alpha1.Strategy{Fixed: &v1alpha1.FixedStrategy{}},
+			Budget: v1alpha1.Budget{Count: new(1)}, Strategy: v1alpha1.Strategy{Fixed: &v1alpha1.FixedStrategy{
+				BatchRules: v1alpha1.BatchRules{InitialBatch: new(2)}, // so that it is the budget that holds up
+			}},
 		},
 		Compartments: []v1alpha1.Compartment{{
 			Name: "blue", Selector: metav1.LabelSelector{MatchLabels: map[string]string{"pool": "apart"}},

@@ -72,7 +72,7 @@ func (w *world) homesOf(s *v1alpha1.Skyhook) map[string]string {
 			nodes = append(nodes, rollout.Node{Name: n.Name, Labels: n.Labels})
 		}
 	}
-	return prepared.Homes(nodes)
+	return prepared.Homes(s, nodes)
 }
 
 func (w *world) entryOf(p *corev1.Pod) *Node {

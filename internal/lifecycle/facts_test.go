@@ -67,6 +67,11 @@ func TestFactsOf(t *testing.T) {
 			frees: record.FreesAuthor, pkg: "a", want: "failed awaits-turn",
 		},
 		{
+			row: when("its retries are exhausted, the spec was edited since, and its pod has yet to end",
+				spec(pkg(a)), node(apply.erroring(a).reason(retriesExhausted).gen(generation-1)), told("WaitingForPodToEnd", -5*minute)),
+			frees: record.FreesNode, pkg: "a", want: "failed awaits-turn",
+		},
+		{
 			row: when("its retries are exhausted, and what the spec is now is not allowed",
 				spec(pkg(a)), node(apply.erroring(a).reason(retriesExhausted).gen(generation-1)), told(dependencyMissing, -5*minute)),
 			frees: record.FreesAuthor, pkg: "a", want: "failed",

@@ -34,7 +34,7 @@ type nodeCounts struct {
 // deleted.
 func (f *fleet) pace(policy *Policy) []compartment {
 	f.paced = true
-	compartments := policy.split(f.Nodes)
+	compartments := policy.split(f.Nodes, f.Skyhook.Status.CompartmentStatuses)
 	reset := resetOf(f.Input, policy)
 	for k := range compartments {
 		f.look(&compartments[k], reset)

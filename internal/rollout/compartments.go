@@ -18,6 +18,9 @@ const (
 	maxNameBytes = 64
 )
 
+// gone is what is with a node that stopped a compartment and is not there any more.
+const gone = "deleted, or out of the selection, in the middle of work"
+
 // compartmentStatuses shows each compartment with what is in force for it. While the policy is missing or invalid nobody
 // knows the compartments, and the state of their batches is kept for when there is one again.
 func (sum *summary) compartmentStatuses(
@@ -124,13 +127,17 @@ func (sum *summary) causes(c *compartment) map[string][]string {
 	}
 	for _, o := range c.state.Closed {
 		for _, order := range o.Holding {
-			tell(sum.orders[order].permit.Node, "tried again")
+			cause := "tried again"
+			if of := sum.orders[order]; of.node < 0 {
+				cause = gone
+			}
+			tell(sum.orders[order].permit.Node, cause)
 		}
 	}
 	for _, name := range c.state.Lost {
 		switch n := at[name]; {
 		case n == nil, !n.Facts.Begun && !n.Facts.Complete: // or another has its name now
-			tell(name, "deleted, or out of the selection, in the middle of work")
+			tell(name, gone)
 		case n.Facts.Complete:
 			tell(name, "complete since")
 		default:

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -104,16 +105,24 @@ var oneAtATime = &Policy{compartments: []compartmentSpec{{
 }}}
 
 // split puts every node into exactly one compartment, in the order of the policy. A node that several select belongs to
-// the most careful of them.
-func (p *Policy) split(nodes []Node) []compartment {
+// the most careful of them; one that was stopped before is the most careful of all, else its nodes could escape when the
+// ceilings change with the number of nodes.
+func (p *Policy) split(nodes []Node, before map[string]v1alpha1.CompartmentStatus) []compartment {
 	masks, matched := p.match(nodes)
 	ranked := make([]int, len(p.compartments)-1)
 	for k := range ranked {
 		ranked[k] = k
 	}
+	goes := func(k int) int { // 0 if it is stopped
+		if b := before[p.compartments[k].name].BatchState; b != nil && b.ShouldStop {
+			return 0
+		}
+		return 1
+	}
 	slices.SortFunc(ranked, func(a, b int) int {
 		// The ceiling of a compartment that selects nothing does not matter; it decides no node.
-		return compareCare(&p.compartments[a], &p.compartments[b], matched[a], matched[b])
+		return cmp.Or(cmp.Compare(goes(a), goes(b)),
+			compareCare(&p.compartments[a], &p.compartments[b], matched[a], matched[b]))
 	})
 	home := make([]int, len(nodes)) // the compartment of each node
 	sizes := make([]int, len(p.compartments))
@@ -136,15 +145,22 @@ func (p *Policy) split(nodes []Node) []compartment {
 	return out
 }
 
-// Homes returns the compartment of each node, by name.
-func (p *Policy) Homes(nodes []Node) map[string]string {
+// Homes returns the compartment of each node that a Skyhook selects, by name.
+func (p *Policy) Homes(s *v1alpha1.Skyhook, nodes []Node) map[string]string {
 	homes := make(map[string]string, len(nodes))
-	for _, c := range p.split(nodes) {
+	for _, c := range p.split(nodes, s.Status.CompartmentStatuses) {
 		for _, i := range c.nodes {
 			homes[nodes[i].Name] = c.name
 		}
 	}
 	return homes
+}
+
+// BatchFull reports whether the running batch of a compartment has all its nodes: a larger budget lets no other start.
+func (p *Policy) BatchFull(s *v1alpha1.Skyhook, compartment string) bool {
+	k := slices.IndexFunc(p.compartments, func(c compartmentSpec) bool { return c.name == compartment })
+	c := s.Status.CompartmentStatuses[compartment]
+	return k >= 0 && c.BatchState != nil && p.compartments[k].strategy.full(*c.BatchState, c.Matched)
 }
 
 // match returns for each node a bit per compartment that selects it, and for each compartment the number of such nodes.

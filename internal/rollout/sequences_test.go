@@ -299,6 +299,29 @@ func TestStoppedNodeIsFirst(t *testing.T) {
 	}
 }
 
+// The dead canary is deleted, which changes the ceilings of two compartments that select the same nodes: those of the one
+// that is stopped do not start in the other.
+func TestStoppedCompartmentKeepsItsNodes(t *testing.T) {
+	const p = `
+default: {budget: {count: 1}, strategy: {fixed: {}}}
+compartments:
+- {name: a, selector: {matchLabels: {tier: gpu}}, budget: {percent: 50}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}
+- {name: b, selector: {matchLabels: {zone: x}}, budget: {count: 2}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}`
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, p), Departed: map[string]rollout.Departed{}}
+	for _, at := range []string{
+		"n1 zone=x tier=gpu; n2 zone=x tier=gpu; n3 zone=x tier=gpu; n4 zone=x tier=gpu; n5 tier=gpu; n6 tier=gpu",
+		"n1 zone=x tier=gpu begun not-ready; n2 zone=x tier=gpu; n3 zone=x tier=gpu; n4 zone=x tier=gpu; n5 tier=gpu; n6 tier=gpu",
+		"n2 zone=x tier=gpu; n3 zone=x tier=gpu; n4 zone=x tier=gpu",
+	} {
+		in.Nodes = nodes(at)
+		s.Status = rollout.Plan(in)
+	}
+	if len(s.Status.Permits) > 0 {
+		t.Errorf("permits %s", text(s.Status.Permits))
+	}
+}
+
 // A member moves, gives its permit back before anything began, and gets one in its new compartment in the same
 // pass. It fails there, and stops both.
 func TestOneNodeInTwoBatches(t *testing.T) {

@@ -106,6 +106,11 @@ func (s strategy) nextSize(b v1alpha1.BatchState, total, ceiling int) int {
 	return min(max(1, min(size, remaining)), ceiling)
 }
 
+// full reports whether the running batch has all its nodes, whatever the ceiling.
+func (s strategy) full(b v1alpha1.BatchState, total int) bool {
+	return b.BatchSize > 0 && s.kind != none && s.nextSize(b, total, total) <= b.BatchSize
+}
+
 // progress is how many percent of the nodes have been through a batch, rounded down.
 func progress(b v1alpha1.BatchState, total int) int {
 	return percentage(b.CompletedNodes+b.FailedNodes, total)

@@ -61,7 +61,7 @@ func PolicyStatus(
 func (p *Policy) count(uses []Use) (counts []v1alpha1.CompartmentNodes, without []string) {
 	members := make([]map[string]bool, len(p.compartments))
 	for _, u := range uses {
-		homes := p.split(u.Nodes)
+		homes := p.split(u.Nodes, nil)
 		for k := range homes {
 			if members[k] == nil {
 				members[k] = map[string]bool{}

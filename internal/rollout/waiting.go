@@ -138,8 +138,8 @@ func (sum *summary) fullIn(c *compartment) string {
 	names := sum.occupying(c)
 	switch {
 	case c.state.ShouldStop && !sum.Deleting:
-		return "bad batches stopped it; see the condition " + v1alpha1.ConditionRolloutStopped
-	case len(names) >= c.ceiling:
+		return "stopped by bad batches, see the condition " + v1alpha1.ConditionRolloutStopped
+	case len(names) >= c.ceiling && !c.strategy.full(c.state, len(c.nodes)):
 		return fmt.Sprintf("the budget of %s is used by %s", text.Count(c.ceiling, "node"), text.Names(names))
 	case len(sum.permits) >= MaxPermits:
 		return fmt.Sprintf("%d nodes have a permit, which is the maximum for one Skyhook", MaxPermits)

@@ -69,7 +69,7 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 		},
 		{
 			name: "in a stopped compartment", policy: byZone, state: stoppedState,
-			nodes: "n1; n2; n3 tier=gpu", want: "2 WaitingForPermit: compartment __default__: bad batches stopped it; see the condition RolloutStopped",
+			nodes: "n1; n2; n3 tier=gpu", want: "2 WaitingForPermit: compartment __default__: stopped by bad batches, see the condition RolloutStopped",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -56,7 +56,8 @@ func FactsOf(skyhook string, w Wanted, n record.Node, inFlight *record.Interrupt
 		its := n.Wait != nil && (n.Wait.Package == "" || n.Wait.Package == e.Name)
 		f.AwaitsTurn = f.AwaitsTurn || e.State == v1alpha1.StateErroring && its && !n.Wait.Overdue &&
 			(n.Wait.Frees == record.FreesOther || n.Wait.Frees == record.FreesAdministrator)
-		f.AwaitsTurn = f.AwaitsTurn || w.retries(e) && (n.Wait == nil || n.Wait.Reason == e.Reason)
+		f.AwaitsTurn = f.AwaitsTurn || w.retries(e) && (n.Wait == nil || n.Wait.Reason == e.Reason ||
+			its && !n.Wait.Overdue && n.Wait.Reason == v1alpha1.ReasonWaitingForPodToEnd)
 		f.FailedRun = f.FailedRun || e.State == v1alpha1.StateErroring
 		f.Failed = f.Failed || w.FailedForGood(e)
 		f.InProgress = f.InProgress || e.State == v1alpha1.StateInProgress && !held

@@ -36,6 +36,9 @@ func (s *Situation) Reason(node string) (record.Wait, bool) {
 func (s *Situation) keeps(node string, hold *Hold) record.Wait {
 	w := hold.Wait
 	switch place := s.Facts.Begun && hold.ReturnsPermit; {
+	case hold.TakesOut && s.Away() && (s.Facts.Disturbed || s.Facts.InProgress):
+		w.Message += "; the node is not Ready, so nobody knows whether what runs there has ended, and it keeps its place in " +
+			"the budget until then; " + BringBack(node)
 	case hold.TakesOut && s.Facts.Disturbed:
 		w.Message += "; the node is uncordoned as soon as what runs there has ended"
 	case hold.TakesOut:

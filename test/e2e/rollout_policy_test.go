@@ -159,7 +159,7 @@ func TestFailingNodeStopsTheRollout(t *testing.T) {
 		absent(t, node, file)
 	}
 
-	command, onNode := why(t, name, others(t, broken)[0], "WaitingForPermit", "bad batches stopped it")
+	command, onNode := why(t, name, others(t, broken)[0], "WaitingForPermit", "stopped by bad batches")
 	obey(t, broken, command, onNode)
 	s = until(t, name, "another node's turn", func(s *v1alpha1.Skyhook) bool { return len(s.Status.Permits) == 1 })
 	if c := condition(s, "RolloutStopped"); c.Type != "" || s.Status.Nodes.Erroring != 1 || holders(s)[0] == broken {

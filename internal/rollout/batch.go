@@ -236,7 +236,8 @@ func (f *fleet) reissue(c *compartment, size int) []int32 {
 		if k < 0 || f.permits[k].Generation >= c.state.Generation || n.Facts.Complete || n.Hold != nil || n.Facts.Unavailable {
 			continue
 		}
-		if n.Failed() && free(n) && !(n.AwaitsTurn() && slices.Contains(c.state.Lost, n.Name)) {
+		again := n.AwaitsTurn() && slices.Contains(c.state.Lost, n.Name)
+		if n.Failed() && free(n) && !again {
 			continue
 		}
 		stale = append(stale, &f.permits[k])

@@ -205,7 +205,7 @@ func (k *kubelet) exited(pod *corev1.Pod, r *run) {
 // at rest: nothing new would come of it.
 func (k *kubelet) failed(pod *corev1.Pod, r *run) {
 	k.w.watch.failed(pod)
-	k.w.watch.ledger.attempted(k.plan.Name, r.content.id.Skyhook)
+	k.w.watch.ledger.attempted(k.plan.Name, identityOf(pod))
 	k.w.trace.add(k.w, "kubelet %s: %s exits %d in pod %s",
 		k.plan.Name, pod.Spec.InitContainers[r.At].Name, r.Attempt.Exit, pod.Name)
 	k.step(pod, r)

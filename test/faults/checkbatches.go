@@ -98,7 +98,7 @@ func (l *ledger) checkBatch(pod *corev1.Pod, s *v1alpha1.Skyhook, members []memb
 	for _, p := range policies {
 		homes := homesOf(p, nodes)
 		home, there := homes[last.node]
-		if !there || p.Spec.ResetBatchStateOnCompletion != nil && !*p.Spec.ResetBatchStateOnCompletion {
+		if !there || home == unsure || p.Spec.ResetBatchStateOnCompletion != nil && !*p.Spec.ResetBatchStateOnCompletion {
 			return
 		}
 		pending, judged := l.inCompartment(home, homes, s, members)
@@ -166,9 +166,10 @@ func (l *ledger) blemished(skyhook string) bool {
 func (l *ledger) doomed(m member, s *v1alpha1.Skyhook) (step int, is bool) {
 	a := l.account(m.node, s.Name)
 	n := l.w.node(m.node)
-	is = a.owner == s.UID && a.doomed > 0 && a.doomed > m.began && n != nil && l.w.free(n) && !l.w.takenOut(m.node, s) &&
+	step = a.doomed()
+	is = a.owner == s.UID && step > 0 && step > m.began && n != nil && l.w.free(n) && !l.w.takenOut(m.node, s) &&
 		l.lacks(a, s) != ""
-	return a.doomed, is
+	return step, is
 }
 
 // missedStop says why a rollout should have stopped before its last member; empty when it need not have. All members
@@ -179,6 +180,9 @@ func (l *ledger) missedStop(p *v1alpha1.DeploymentPolicy, s *v1alpha1.Skyhook, n
 	in, was := l.entries[last.node+"/"+s.Name]
 	if !was {
 		in.step = last.began
+	}
+	if homes[last.node] == unsure {
+		return ""
 	}
 	for _, home := range homes {
 		if home == homes[last.node] {

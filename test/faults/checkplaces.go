@@ -78,7 +78,10 @@ func (l *ledger) givesUp(a *account, n *corev1.Node, views []*v1alpha1.Skyhook) 
 			}
 		}
 	}
-	failed := a.late || a.streak >= attempts || a.streak > 0 && l.longAgo(a.failing, failingForGood)
+	failed := a.late
+	for _, f := range a.failures {
+		failed = failed || f.all >= attempts || l.longAgo(f.since, failingForGood)
+	}
 	for _, pod := range l.w.cluster.Pods() {
 		owner, ours := ownerOf(pod)
 		if !ours || owner.UID != a.owner || pod.Spec.NodeName != a.node || !live(pod) {
@@ -150,7 +153,7 @@ func (r rules) allow(node string, places map[string]bool) bool {
 		return r.limit < 0 || len(places) <= r.limit
 	}
 	home, known := r.homes[node]
-	if !known {
+	if !known || home == unsure {
 		return true
 	}
 	busy := 0
@@ -219,6 +222,10 @@ func policyRules(c client.Reader, s *v1alpha1.Skyhook, nodes []*corev1.Node) rul
 	return rules{policy: true, homes: homes, ceilings: ceilings}
 }
 
+// unsure is the home of a node that several compartments select, if one of them can be stopped: it has the node then, and
+// nothing here knows what is stopped.
+const unsure = "?"
+
 // homesOf puts each node into one compartment, "" for the default: of several the most careful one has it.
 func homesOf(p *v1alpha1.DeploymentPolicy, nodes []*corev1.Node) map[string]string {
 	all := slices.Clone(p.Spec.Compartments)
@@ -246,9 +253,17 @@ func homesOf(p *v1alpha1.DeploymentPolicy, nodes []*corev1.Node) map[string]stri
 		homes[n.Name] = ""
 		if i := slices.IndexFunc(all, func(c v1alpha1.Compartment) bool { return selects(c, n) }); i >= 0 {
 			homes[n.Name] = all[i].Name
+			if slices.ContainsFunc(all[i+1:], func(c v1alpha1.Compartment) bool { return selects(c, n) }) && stops(p) {
+				homes[n.Name] = unsure
+			}
 		}
 	}
 	return homes
+}
+
+// stops reports whether a compartment of a policy can be stopped.
+func stops(p *v1alpha1.DeploymentPolicy) bool {
+	return slices.ContainsFunc(p.Spec.Compartments, func(c v1alpha1.Compartment) bool { return paceOf(p, c.Name).failures > 0 })
 }
 
 // pace ranks the strategy of a compartment, the most careful first.

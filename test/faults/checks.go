@@ -356,7 +356,7 @@ func (c *watcher) recordChanged(n *corev1.Node, skyhook string, before, after re
 func (c *watcher) failed(pod *corev1.Pod) {
 	id := identityOf(pod)
 	c.failures[podKey(pod.Spec.NodeName, id)]++
-	c.ledger.failed(pod.Spec.NodeName, id.Skyhook)
+	c.ledger.failed(pod.Spec.NodeName, id)
 	c.troubled[id.Skyhook] = true
 }
 

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // checkWhole compares what a world at rest is told with what is on its hosts: what counts as complete has all that is
@@ -59,7 +60,12 @@ func (w *World) bare(s *v1alpha1.Skyhook, n *corev1.Node) bool {
 func (w *World) lacksAtRest(s *v1alpha1.Skyhook, n *corev1.Node) (lacks string, sure bool) {
 	h, a := w.kubelet(n.Name).host, w.watch.ledger.account(n.Name, s.Name)
 	lost := slices.ContainsFunc(sortedKeys(h.installed), func(key string) bool { return h.installed[key].forgotten })
-	return w.watch.ledger.lacks(a, s), !h.forged[s.Name] && !a.tampered && !lost && len(a.unseen) == 0 && !w.plan.Reapply
+	undoing := false // what may be half applied is undone, although nothing of it may be there
+	r, _ := record.Read(s.Name, n.Annotations)
+	for _, e := range r.Packages {
+		undoing = undoing || e.Stage == v1alpha1.StageUninstall && e.State == v1alpha1.StateErroring && h.installed[s.Name+"/"+e.Name] == nil
+	}
+	return w.watch.ledger.lacks(a, s), !h.forged[s.Name] && !a.tampered && !lost && !undoing && len(a.unseen) == 0 && !w.plan.Reapply
 }
 
 // heldBy is what a person or a spec keeps a Skyhook back with; empty for nothing.

@@ -152,8 +152,9 @@ func (w *World) cureStopped(r reason) {
 	w.editSkyhook(r.skyhook, annotated(v1alpha1.AnnotationResume, strconv.Itoa(w.step)))
 }
 
-// cureSpec makes the whole spec a good one.
+// cureSpec makes the whole spec a good one, and the policies.
 func (w *World) cureSpec(r reason) {
+	w.editPolicies("mends", mendBudget)
 	w.editSkyhook(r.skyhook, func(s *v1alpha1.Skyhook) { (&edit{Skyhook: s}).cure() })
 }
 
@@ -161,8 +162,9 @@ func (w *World) cureSpec(r reason) {
 // another version, takes it out, or somebody disables or deletes the Skyhook.
 func (w *World) curePackage(r reason) {
 	way := pick(w.rng, "correct", "correct", "version", "remove", "disable", "delete")
-	if undoes(r.stage) && way == "version" {
-		way = "correct" // what is undone is fixed under its own version
+	deleted := w.skyhook(r.skyhook).DeletionTimestamp != nil
+	if undoes(r.stage) && way == "version" || deleted && way == "disable" {
+		way = "correct" // what is undone is fixed under its own version, and nobody disables what is to go
 	}
 	w.trace.add(w, "  by way of: %s", way)
 	w.watch.cured = way

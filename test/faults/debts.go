@@ -146,7 +146,7 @@ func (k *kubelet) finish(c content) {
 	k.host.finish(c)
 	l := &k.w.watch.ledger
 	a := l.account(k.plan.Name, c.id.Skyhook)
-	a.succeeded(k.w.step)
+	a.succeeded(k.w.step, c.id.Name)
 	delete(a.unseen, c.id.Name)
 	switch c.id.Stage {
 	case v1alpha1.StageApply, v1alpha1.StageUpgrade:

@@ -86,6 +86,7 @@ var otherKinds = map[string]func(*World, *rand.Rand){
 	"forge-node":   func(w *World, r *rand.Rand) { w.hitKubelet(r, (*kubelet).forgeNode) },
 
 	"policy-edit":   (*World).policyEdit,
+	"policy-break":  func(w *World, _ *rand.Rand) { w.editPolicies("breaks", breakBudget) },
 	"policy-delete": (*World).policyDelete,
 	"policy-create": (*World).policyCreate,
 
@@ -331,11 +332,26 @@ func (w *World) hitRecord(r *rand.Rand, prefix, value string) {
 
 func (w *World) policyEdit(r *rand.Rand) {
 	g := &generator{Rand: r}
+	w.editPolicies("edits", func(p *v1alpha1.DeploymentPolicySpec) { *p = g.policySpec() })
+}
+
+func (w *World) editPolicies(verb string, change func(*v1alpha1.DeploymentPolicySpec)) {
 	for _, p := range w.cluster.Policies() {
 		p = p.DeepCopy()
-		p.Spec = g.policySpec()
-		w.trace.add(w, "user edits policy %s", p.Name)
+		change(&p.Spec)
+		w.trace.add(w, "user %s policy %s", verb, p.Name)
 		w.must(w.user.Update(background, p))
+	}
+}
+
+// breakBudget is a mistake that only admission refuses: both forms of a budget at once.
+func breakBudget(p *v1alpha1.DeploymentPolicySpec) {
+	p.Default.Budget = v1alpha1.Budget{Count: new(1), Percent: new(50)}
+}
+
+func mendBudget(p *v1alpha1.DeploymentPolicySpec) {
+	if p.Default.Budget.Count != nil {
+		p.Default.Budget.Percent = nil
 	}
 }
 

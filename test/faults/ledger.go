@@ -40,19 +40,25 @@ type account struct {
 	content *v1alpha1.Skyhook
 	// debts are what packages owe, by their names.
 	debts map[string]*debt
-	// streak counts what failed since the last success, failing is since when, and recovered the step of the success.
-	streak    int
-	failing   time.Time
+	// failures are those of packages since their last success, by the packages' names, and recovered is the step of the last
+	// such success.
+	failures  map[string]*failures
 	recovered int
 	// late says that a stage lasted longer than a spec allows, since the host was let in.
 	late bool
 	// tampered says that a user edited what the operator remembers of the host, so that nobody can know what has begun.
 	tampered bool
-	// attempts are those that failed in a row, pods that were lost not counted; doomed is the step at which they were too
-	// many, and blemished the one at which something last happened that may end in a verdict on the host.
-	attempts, doomed, blemished int
+	// blemished is the step at which something last happened that may end in a verdict on the host.
+	blemished int
 	// unseen are packages of which a stage ended well as its pod was deleted: maybe nobody learnt of it.
 	unseen map[string]bool
+}
+
+// failures are what failed in a row, from when on. attempts are those of them that were no pods that got lost, and doomed
+// is the step at which they were too many.
+type failures struct {
+	all, attempts, doomed int
+	since                 time.Time
 }
 
 func newLedger(w *World) ledger {
@@ -66,7 +72,9 @@ func (l *ledger) account(node, skyhook string) *account {
 	key := node + "/" + skyhook
 	a := l.accounts[key]
 	if a == nil {
-		a = &account{node: node, skyhook: skyhook, debts: map[string]*debt{}, unseen: map[string]bool{}}
+		a = &account{
+			node: node, skyhook: skyhook, debts: map[string]*debt{}, unseen: map[string]bool{}, failures: map[string]*failures{},
+		}
 		l.accounts[key] = a
 	}
 	return a
@@ -144,7 +152,8 @@ func (l *ledger) begins(node string, s *v1alpha1.Skyhook) (fresh bool) {
 func (l *ledger) settle(a *account, views []*v1alpha1.Skyhook) (whole bool) {
 	for _, v := range views {
 		if l.lacks(a, v) == "" {
-			a.owner, a.tampered, a.streak, a.failing, a.late = "", false, 0, time.Time{}, false
+			a.owner, a.tampered, a.late = "", false, false
+			clear(a.failures)
 			return true
 		}
 	}
@@ -165,12 +174,14 @@ func (l *ledger) settleAll(node string) {
 }
 
 // failed notes that something failed on a host, and succeeded that a stage ended well.
-func (l *ledger) failed(node, skyhook string) {
-	a := l.account(node, skyhook)
-	a.streak++
-	if a.streak == 1 {
-		a.failing = l.w.now
+func (l *ledger) failed(node string, id identity) {
+	a := l.account(node, id.Skyhook)
+	f := a.failures[id.Name]
+	if f == nil {
+		f = &failures{since: l.w.now}
+		a.failures[id.Name] = f
 	}
+	f.all++
 	a.blemished = l.w.step
 }
 
@@ -184,20 +195,29 @@ func (l *ledger) overran(pod *corev1.Pod, id identity) {
 	a.late, a.blemished = true, l.w.step
 }
 
-// attempted notes that a container failed by itself.
-func (l *ledger) attempted(node, skyhook string) {
-	a := l.account(node, skyhook)
-	a.attempts++
-	if a.attempts == 2*attemptsForGood { // whatever its limit, and seen by now
-		a.doomed = l.w.step
+// attempted notes that what failed was a container by itself.
+func (l *ledger) attempted(node string, id identity) {
+	f := l.account(node, id.Skyhook).failures[id.Name]
+	f.attempts++
+	if f.attempts == 2*attemptsForGood { // whatever its limit, and seen by now
+		f.doomed = l.w.step
 	}
 }
 
-func (a *account) succeeded(step int) {
-	if a.streak > 0 {
+func (a *account) succeeded(step int, pkg string) {
+	if a.failures[pkg] != nil {
 		a.recovered = step
+		delete(a.failures, pkg)
 	}
-	a.streak, a.failing, a.attempts, a.doomed = 0, time.Time{}, 0, 0
+}
+
+// doomed is the step at which a package had failed too often.
+func (a *account) doomed() int {
+	step := 0
+	for _, f := range a.failures {
+		step = max(step, f.doomed)
+	}
+	return step
 }
 
 // observers are all through whom the cluster can be seen: the API server, and each operator's caches.

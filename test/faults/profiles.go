@@ -91,7 +91,7 @@ var profiles = []profile{
 		"image 6, edit 4, pod 2, operator 1, write 1, uninstall 1",
 	},
 	{
-		"hosts", 0, // only by name: its ledger does not know yet which of several packages failed for good
+		"hosts", 8,
 		odds{interrupt: 0.4, policy: 0.8, many: 1, lag: 0.2, retries: 0.3, timeout: 0.5, breaks: 0.7, scripts: 3, events: 5},
 		"edit 4, node 3, steer 2, policy 1, operator 1",
 	},
@@ -158,7 +158,7 @@ var happeningGroups = map[string][]string{
 	"clock":    {"restart-behind", "restart-ahead", "version-up"},
 	"garbage":  {"garbage-states", "garbage-wait", "remove-states", "remove-record"},
 	"forge":    {"forge-record", "forge-record", "forge-node"},
-	"policy":   {"policy-edit", "policy-delete", "policy-create", "policy-switch"},
+	"policy":   {"policy-edit", "policy-break", "policy-delete", "policy-create", "policy-switch"},
 	"quota":    {"quota-on", "quota-off", "quota-one"},
 	"image":    {"move-tags", "move-tags", "edit-config"},
 	"map":      {"delete-maps"},

@@ -152,7 +152,7 @@ func (w *World) nodeReasons(s *v1alpha1.Skyhook, told bool) []reason {
 			continue // nothing of it is there
 		}
 		found := w.reasonsOn(s, n)
-		if len(found) == 0 {
+		if len(found) == 0 && (len(s.Status.Attention) < maxAttention || holds(s, n.Name)) {
 			silent = append(silent, n.Name)
 		}
 		all = append(all, found...)
@@ -202,22 +202,26 @@ func (w *World) reasonsOn(s *v1alpha1.Skyhook, n *corev1.Node) []reason {
 	return all
 }
 
+// maxAttention is how many nodes a status names: the others are only counted.
+const maxAttention = 10
+
+func holds(s *v1alpha1.Skyhook, node string) bool {
+	return slices.ContainsFunc(s.Status.Permits, func(p v1alpha1.Permit) bool { return p.Node == node })
+}
+
 // checkSilent looks at nodes without a reason: they may wait for their turn, as long as those whose turn it is have
 // one.
 func (w *World) checkSilent(s *v1alpha1.Skyhook, silent []string, told []reason) {
-	holds := func(name string) bool {
-		return slices.ContainsFunc(s.Status.Permits, func(p v1alpha1.Permit) bool { return p.Node == name })
-	}
 	// Those whose turn it is come first: the others wait for them.
 	rank := func(name string) int {
-		if holds(name) {
+		if holds(s, name) {
 			return 0
 		}
 		return 1
 	}
 	slices.SortStableFunc(silent, func(a, b string) int { return rank(a) - rank(b) })
 	for _, name := range silent {
-		if holds(name) || len(told) == 0 || len(s.Status.Permits) == 0 && !tellsHolder(s, told) {
+		if holds(s, name) || len(told) == 0 || len(s.Status.Permits) == 0 && !tellsHolder(s, told) {
 			w.findClass("no-reason", w.silence(s, name), "node %s is not complete for Skyhook %s and nothing tells why: %s",
 				name, s.Name, w.state())
 			return
@@ -226,7 +230,7 @@ func (w *World) checkSilent(s *v1alpha1.Skyhook, silent []string, told []reason)
 	for _, r := range told {
 		keepsOff := slices.Contains([]string{"NodeStateMalformed", "NodeStateUnsealed", "TaintNotTolerable"}, r.reason) &&
 			!w.halfDone(s, r.node)
-		if (keepsOff || r.reason == "NodeIgnored") && holds(r.node) {
+		if (keepsOff || r.reason == "NodeIgnored") && holds(s, r.node) {
 			w.findClass("slot-held", r.reason, "node %s is excluded (%s) and holds a permit of Skyhook %s that nodes %v wait for",
 				r.node, r.reason, s.Name, silent)
 			return

@@ -191,11 +191,20 @@ func (f *fleet) retry(c *compartment) {
 	orders := f.fillByPolicy(c, len(b.Lost))
 	f.granted(b, orders)
 	for _, order := range orders {
-		if k := slices.IndexFunc(b.Closed, func(o v1alpha1.ClosedBatch) bool { return o.Bad > 0 }); k >= 0 {
-			b.Closed[k].Bad--
-			b.Closed[k].Holding = append(b.Closed[k].Holding, order)
+		if o := firstBad(b); o != nil {
+			o.Bad--
+			o.Holding = append(o.Holding, order)
 		}
 	}
+}
+
+// firstBad is the first batch that is over and has bad nodes without a permit; nil for none.
+func firstBad(b *v1alpha1.BatchState) *v1alpha1.ClosedBatch {
+	k := slices.IndexFunc(b.Closed, func(o v1alpha1.ClosedBatch) bool { return o.Bad > 0 })
+	if k < 0 {
+		return nil
+	}
+	return &b.Closed[k]
 }
 
 // granted notes when the last permits of a batch were given, and that their nodes are lost no more.
@@ -348,12 +357,22 @@ func (f *fleet) verdict(b *v1alpha1.BatchState, order int32) (v situation.Verdic
 
 // revisit judges the bad members again of batches that are over: what heals stops nothing for good, and is healed when
 // it is complete. The verdict on one that gave its permit back, is gone, was replaced under its name, or was taken out,
-// stands: none of that tells that the next node would fare better.
+// stands: none of that tells that the next node would fare better. It is healed, too, if it becomes complete all the same.
 func (f *fleet) revisit(c *compartment) {
 	b := &c.state
 	if len(b.Closed) == 0 || f.Hold != nil && f.Hold.TakesOut { // who disables everything judges nothing
 		return
 	}
+	b.Lost = slices.DeleteFunc(b.Lost, func(name string) bool {
+		o := firstBad(b)
+		healed := o != nil && slices.ContainsFunc(c.nodes, func(i int32) bool {
+			return f.Nodes[i].Name == name && f.Nodes[i].Facts.Complete
+		})
+		if healed {
+			o.Bad--
+		}
+		return healed
+	})
 	for k := range b.Closed {
 		o := &b.Closed[k]
 		o.Holding = slices.DeleteFunc(o.Holding, func(order int32) bool {

@@ -299,6 +299,21 @@ func TestStoppedNodeIsFirst(t *testing.T) {
 	}
 }
 
+// The kubelet went on with the last stage of the node that stopped the rollout, and it succeeds: nothing is bad any more.
+func TestCompleteWithoutPermitEndsStop(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
+	for _, at := range []string{
+		"n1; n2; n3; n4", "n1 erroring; n2; n3; n4", "n1 erroring done=4/0; n2; n3; n4", "n1 complete done=4/0; n2; n3; n4",
+	} {
+		in.Nodes = nodes(at)
+		s.Status = rollout.Plan(in)
+	}
+	if b := stateOf(s.Status, rollout.DefaultCompartment); b.ShouldStop || len(b.Lost) > 0 || text(s.Status.Permits) != "n2:1" {
+		t.Errorf("permits %s, %+v", text(s.Status.Permits), b)
+	}
+}
+
 // The dead canary is deleted, which changes the ceilings of two compartments that select the same nodes: those of the one
 // that is stopped do not start in the other.
 func TestStoppedCompartmentKeepsItsNodes(t *testing.T) {

@@ -2,8 +2,10 @@ package faults
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -145,7 +147,17 @@ func (l *ledger) inCompartment(home string, homes map[string]string, s *v1alpha1
 func (l *ledger) pending(m member, s *v1alpha1.Skyhook) bool {
 	a := l.account(m.node, s.Name)
 	return a.owner == s.UID && a.began <= m.began && a.blemished < m.began && l.w.node(m.node) != nil &&
-		!l.settle(a, l.w.views(s)) && !l.w.takenOut(m.node, s)
+		!l.settle(a, l.w.views(s)) && !l.w.takenOut(m.node, s) && !l.overslept(m.node, s)
+}
+
+// overslept reports whether a host is down for longer than a stage may take: its reboot counts as failed.
+func (l *ledger) overslept(node string, s *v1alpha1.Skyhook) bool {
+	k := l.w.kubelet(node)
+	return !k.up && slices.ContainsFunc(l.w.views(s), func(v *v1alpha1.Skyhook) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Values(v.Spec.Packages)), func(p v1alpha1.Package) bool {
+			return p.StageTimeout != nil && l.longAgo(k.wentDown, p.StageTimeout.Duration-time.Minute)
+		})
+	})
 }
 
 // blemish notes that something happened to a host by which a verdict on it may have come.

@@ -23,6 +23,8 @@ type kubelet struct {
 	boots  int
 	// bootedAt is when the machine came up last.
 	bootedAt time.Time
+	// wentDown is when it went down last.
+	wentDown time.Time
 	runs     map[types.UID]*run
 	// rebooted remembers for which run of an interrupt the machine was rebooted, see checkRebootOnce.
 	rebooted map[string]int

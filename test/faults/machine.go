@@ -19,7 +19,7 @@ func (k *kubelet) goDown() {
 	if k.plan.Graceful {
 		k.shutdownPods()
 	}
-	k.up = false
+	k.up, k.wentDown = false, k.w.now
 	k.w.trace.add(k.w, "host %s is down", k.plan.Name)
 	boots := k.boots
 	if k.w.chance(0.7) {

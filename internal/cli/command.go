@@ -170,9 +170,8 @@ func keyIn(from *corev1.EnvVarSource, kind, name string) string {
 	return ""
 }
 
-// forPermit lets one node more work in the first compartment of those that wait, or continues it if bad batches stopped
-// it; empty if it only has to wait for its batch, or for a node that something is wrong with: the next one would go the
-// same way.
+// forPermit lets one node more work in the first compartment of those that wait; empty if that is stopped, or only has to
+// wait for its batch, or for a node that something is wrong with: the next one would go the same way.
 func forPermit(v *view, sk *v1alpha1.Skyhook, nodes []string) string {
 	if sk == nil {
 		return ""

@@ -198,10 +198,11 @@ func (f *fleet) retry(c *compartment) {
 	}
 }
 
-// firstBad is the first batch that is over and has bad nodes without a permit; nil for none.
+// firstBad is the first batch that is over and has bad nodes without a permit; nil for none, and while one of the running
+// batch may be meant.
 func firstBad(b *v1alpha1.BatchState) *v1alpha1.ClosedBatch {
 	k := slices.IndexFunc(b.Closed, func(o v1alpha1.ClosedBatch) bool { return o.Bad > 0 })
-	if k < 0 {
+	if k < 0 || b.Failed > 0 {
 		return nil
 	}
 	return &b.Closed[k]

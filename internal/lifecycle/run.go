@@ -107,13 +107,13 @@ func (v view) podOf(e record.Entry) (Pod, bool) {
 
 // resume creates the missing pod of a stage that has begun: it was never created, was deleted by somebody, or got lost.
 func (p *pass) resume(u unit, e record.Entry) {
-	anew := situation.Exhausted(e) || e.Run == "" || e.Hash != u.pkg.Hash && e.Hash != "" ||
+	startsOver := situation.Exhausted(e) || e.Run == "" || e.Hash != u.pkg.Hash && e.Hash != "" ||
 		len(record.ChangedKeys(e.Config, u.pkg.Config)) > 0
 	// An edit ends the pause after a failure. While something holds the node nothing is created again, whatever the pause.
-	if p.remainsExhausted(e) || p.Hold == nil && !anew && !p.waited(e) || !p.openAgain(u) {
+	if p.remainsExhausted(e) || p.Hold == nil && !startsOver && !p.waited(e) || !p.openAgain(u) {
 		return
 	}
-	if anew {
+	if startsOver {
 		p.restart(&e, u.pkg)
 	}
 	if e.Reason != v1alpha1.ReasonPodRejected { // that is over when there is a pod

@@ -256,7 +256,7 @@ func TestTakenOutStaysBad(t *testing.T) {
 }
 
 // What stopped the rollout is tried again before any other node, whether it stays stopped (a person repaired the host and
-// runs the package again) or goes on (with an edit).
+// runs the package again) or continues (with an edit).
 func TestStoppedNodeIsFirst(t *testing.T) {
 	const fresh, fails, back = "n1; n2; n3; n4", "n1 erroring; n2; n3; n4", "n1 erroring done=4/0; n2; n3; n4"
 	const edited = "n1 erroring retried" // it looks at the new spec, which it has not seen yet

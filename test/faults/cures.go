@@ -154,7 +154,7 @@ func (w *World) cureStopped(r reason) {
 
 // cureSpec makes the whole spec a good one, and the policies.
 func (w *World) cureSpec(r reason) {
-	w.editPolicies("mends", mendBudget)
+	w.editPolicies("corrects", correctBudget)
 	w.editSkyhook(r.skyhook, func(s *v1alpha1.Skyhook) { (&edit{Skyhook: s}).cure() })
 }
 

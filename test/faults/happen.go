@@ -349,7 +349,7 @@ func breakBudget(p *v1alpha1.DeploymentPolicySpec) {
 	p.Default.Budget = v1alpha1.Budget{Count: new(1), Percent: new(50)}
 }
 
-func mendBudget(p *v1alpha1.DeploymentPolicySpec) {
+func correctBudget(p *v1alpha1.DeploymentPolicySpec) {
 	if p.Default.Budget.Count != nil {
 		p.Default.Budget.Percent = nil
 	}

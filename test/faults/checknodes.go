@@ -75,6 +75,7 @@ func (c *watcher) checkCordon(old, now *corev1.Node) {
 		c.cordoned(old, now)
 		return
 	}
+	c.uncordoned(old, now)
 	if c.userCordon[now.Name] {
 		c.w.find("uncordoned-foreign", "node %s was cordoned by somebody else", now.Name)
 	}
@@ -96,6 +97,15 @@ func (c *watcher) cordoned(old, now *corev1.Node) {
 	for _, name := range sortedKeys(c.skyhooks) {
 		if key := cordonPrefix + name; now.Annotations[key] == "true" && old.Annotations[key] != "true" {
 			c.ledger.begins(now.Name, c.skyhooks[name])
+		}
+	}
+}
+
+// uncordoned: with the cordon, a place is given back that nothing else came of.
+func (c *watcher) uncordoned(old, now *corev1.Node) {
+	for _, name := range sortedKeys(c.skyhooks) {
+		if key := cordonPrefix + name; old.Annotations[key] == "true" && now.Annotations[key] != "true" {
+			c.ledger.uncordoned(now.Name, name)
 		}
 	}
 }

@@ -148,17 +148,17 @@ func ending(pod *corev1.Pod) string {
 }
 
 // live reports whether something of the pod may still run on its host. One whose stage is done runs nothing any more.
-func live(pod *corev1.Pod) bool {
-	if finishedPod(pod) {
-		return false
-	}
+func live(pod *corev1.Pod) bool { return !finishedPod(pod) && !doneWell(pod) }
+
+// doneWell reports whether all steps of a pod succeeded.
+func doneWell(pod *corev1.Pod) bool {
 	done := 0
 	for _, s := range pod.Status.InitContainerStatuses {
 		if s.State.Terminated != nil && s.State.Terminated.ExitCode == 0 {
 			done++
 		}
 	}
-	return done == 0 || done < len(pod.Spec.InitContainers)
+	return done > 0 && done >= len(pod.Spec.InitContainers)
 }
 
 func podKey(node string, id identity) string { return node + "/" + id.key() }
@@ -183,6 +183,7 @@ func (c *watcher) podCreated(pod *corev1.Pod, id identity) {
 	c.checkAlone(pod, id)
 	if s := c.skyhooks[id.Skyhook]; s != nil && c.w.node(pod.Spec.NodeName) != nil {
 		fresh := c.ledger.begins(pod.Spec.NodeName, s)
+		c.ledger.account(pod.Spec.NodeName, id.Skyhook).touched = true
 		c.ledger.joins(pod, id, s, fresh)
 		c.ledger.checkAsked(pod, id)
 		c.ledger.starting(pod, id)

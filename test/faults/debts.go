@@ -27,6 +27,8 @@ type debt struct {
 	may, mayInstall bool
 	// post says that an interrupt ran, and post-interrupt did not end since.
 	post bool
+	// paid says that a boot which others asked for paid it: nobody has to know, so it may still be paid again.
+	paid bool
 	// gone says that the package was uninstalled, and what is owed follows that.
 	gone bool
 	// from is the earliest generation of the Skyhook's spec that anybody went by since it began to owe.
@@ -125,7 +127,7 @@ func (l *ledger) since(d *debt, skyhook string) {
 func (l *ledger) heard(pod *corev1.Pod, id identity) {
 	a, s := l.account(pod.Spec.NodeName, id.Skyhook), l.w.skyhook(id.Skyhook)
 	d := a.debts[id.Name]
-	if id.Stage != v1alpha1.StageConfig || live(pod) || d == nil || s == nil {
+	if id.Stage != v1alpha1.StageConfig || !doneWell(pod) || d == nil || s == nil {
 		return
 	}
 	for _, v := range l.w.views(s) {
@@ -156,10 +158,12 @@ func (k *kubelet) finish(c content) {
 	case v1alpha1.StageConfig:
 		l.configured(a, c, had)
 	case v1alpha1.StageInterrupt, v1alpha1.StageUninstallInterrupt:
-		a.serve(l, demand{c.kind, c.services})
+		for _, d := range a.serve(l, demand{c.kind, c.services}) {
+			d.install, d.keys = false, nil
+		}
 	case v1alpha1.StagePostInterrupt:
 		if d := a.debts[c.id.Name]; d != nil {
-			d.post, d.sure, d.install, d.keys = false, false, false, nil
+			d.post, d.sure, d.install, d.keys, d.paid = false, false, false, nil, false
 		}
 	case v1alpha1.StageUninstall:
 		d := &debt{gone: true, may: true, mayInstall: true}
@@ -187,6 +191,9 @@ func (l *ledger) configured(a *account, c content, had map[string]string) {
 		}
 	}
 	switch {
+	case d.paid: // an interrupt of the install may follow, and cover every change
+		d.configured, d.may = true, true
+		return
 	case d.install && (!d.configured || d.sure): // it covers every change
 	case d.sure:
 		for key := range changed {
@@ -228,8 +235,9 @@ func (l *ledger) history(a *account, name string, d *debt) []v1alpha1.Package {
 	return list
 }
 
-// serve pays what an interrupt pays for.
-func (a *account) serve(l *ledger, by demand) {
+// serve pays what an interrupt pays for, and returns it.
+func (a *account) serve(l *ledger, by demand) []*debt {
+	var paid []*debt
 	for name, d := range a.debts {
 		if !d.sure && !d.may {
 			continue
@@ -240,16 +248,19 @@ func (a *account) serve(l *ledger, by demand) {
 		})
 		if served && d.sure {
 			d.sure, d.post = false, !d.gone
-			d.install, d.keys = false, nil
+			paid = append(paid, d)
 		}
 	}
+	return paid
 }
 
 // booted is a reboot, whoever asked for it: it pays for the reboots that were owed.
 func (l *ledger) booted(k *kubelet) {
 	for _, key := range sortedKeys(l.accounts) {
 		if a := l.accounts[key]; a.node == k.plan.Name {
-			a.serve(l, demand{kind: nodeRestart})
+			for _, d := range a.serve(l, demand{kind: nodeRestart}) {
+				d.paid = true
+			}
 		}
 	}
 	l.settleAll(k.plan.Name)

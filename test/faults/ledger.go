@@ -34,8 +34,9 @@ type account struct {
 	node, skyhook string
 	// owner is the Skyhook whose work has begun and was not whole since; empty when none is.
 	owner types.UID
-	// began is the step at which it did.
-	began int
+	// began is the step at which it did, and touched says that a pod was created since.
+	began   int
+	touched bool
 	// content is the spec with which it did, or of which it got something new since.
 	content *v1alpha1.Skyhook
 	// debts are what packages owe, by their names.
@@ -143,9 +144,16 @@ func (l *ledger) begins(node string, s *v1alpha1.Skyhook) (fresh bool) {
 	if a.owner == s.UID && !l.settle(a, views) {
 		return false
 	}
-	a.owner, a.began, a.tampered = s.UID, l.w.step, false
+	a.owner, a.began, a.touched, a.tampered = s.UID, l.w.step, false, false
 	l.checkPlace(a, s)
 	return true
+}
+
+// uncordoned ends an account if nothing but the cordon ever came of it.
+func (l *ledger) uncordoned(node, skyhook string) {
+	if a := l.account(node, skyhook); !a.touched {
+		a.owner = ""
+	}
 }
 
 // settle ends an account once its host has all that is wanted, by any of the specs that somebody sees.

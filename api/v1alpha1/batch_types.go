@@ -73,6 +73,11 @@ type BatchState struct {
 	// +optional
 	FailedNodes int `json:"failedNodes,omitempty"`
 
+	// Baseline is how many nodes were complete or bad when the content that rolls
+	// out began. They are no progress of it: safetyLimit counts from there.
+	// +optional
+	Baseline int `json:"baseline,omitempty"`
+
 	// ShouldStop says that too many batches in a row were bad and that no new
 	// batch starts.
 	// +optional

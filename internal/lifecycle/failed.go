@@ -46,7 +46,7 @@ func (v view) failed(w *record.Wait) *record.Wait {
 	case w != nil:
 		f.Package, f.Frees, f.Overdue = w.Package, w.Frees, w.Overdue
 	case !f.DrainSince.IsZero(): // how far the drain has come nobody could see
-		f.Frees, f.Overdue = v.Record.Wait.Frees, v.Record.Wait.Overdue
+		f.Frees, f.Overdue, f.Generation = v.Record.Wait.Frees, v.Record.Wait.Overdue, v.Record.Wait.Generation
 	}
 	return f
 }

@@ -49,7 +49,7 @@ func TestFailedWaitIsNoVerdict(t *testing.T) {
 	want := &record.Wait{
 		Package: "a", Reason: v1alpha1.ReasonPassFailed, Message: "forbidden", Since: w.Since,
 		DrainSince: o.Record.Wait.Since,
-		Frees:      record.FreesOther, Overdue: true,
+		Frees:      record.FreesOther, Overdue: true, Generation: generation,
 	}
 	if diff := cmp.Diff(want, w); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

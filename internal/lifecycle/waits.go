@@ -51,6 +51,9 @@ func (p *pass) recordWait(complete bool) {
 		p.out.Record.Wait = waitSince(*w, p.Record.Wait, p.now)
 	}
 	p.out.Record.Wait = p.failed(p.out.Record.Wait)
+	if w := p.out.Record.Wait; w != nil && w.Generation == 0 && (w.Overdue || w.Frees == record.FreesAuthor) {
+		w.Generation = p.Generation
+	}
 }
 
 // waitSince is a wait as the record has it: since when it lasts follows from the one before, nil for none.

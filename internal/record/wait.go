@@ -43,6 +43,9 @@ type Wait struct {
 	Frees Frees `json:"frees,omitempty"`
 	// Overdue says that it lasts longer than the spec allows, which counts as a failed run.
 	Overdue bool `json:"overdue,omitempty"`
+	// Generation of the spec that it was found with, where it counts against the node: an edit may have ended it. 0 for
+	// unknown.
+	Generation int64 `json:"generation,omitempty"`
 	// By names what has to change or to go, for a command that does it: a pod as namespace/name, a taint as key:effect, a
 	// Skyhook. No record keeps it.
 	By string `json:"-"`

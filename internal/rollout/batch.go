@@ -37,9 +37,12 @@ func (f *fleet) pace(policy *Policy) []compartment {
 	compartments := policy.split(f.Nodes, f.Skyhook.Status.CompartmentStatuses)
 	reset := resetOf(f.Input, policy)
 	for k := range compartments {
-		f.look(&compartments[k], reset)
+		f.resume(&compartments[k], reset)
 	}
 	listed := f.listed(compartments)
+	for k := range compartments {
+		f.look(&compartments[k], listed)
+	}
 	members := make([]membership, len(compartments))
 	for k := range compartments { // all of them first: a node that gave its permit back may get one in another
 		if c := &compartments[k]; !f.Deleting || f.Hold != nil {
@@ -62,17 +65,25 @@ func (f *fleet) pace(policy *Policy) []compartment {
 	return compartments
 }
 
-// look counts the nodes of a compartment, and marks the permits that have to be given back.
-func (f *fleet) look(c *compartment, reset reset) {
+// resume counts the nodes of a compartment, and finds the state that its batches continue with. What its nodes were at
+// when another content began is no progress of that.
+func (f *fleet) resume(c *compartment, reset reset) {
 	was := f.Skyhook.Status.CompartmentStatuses[c.name].BatchState
-	c.state = reset.apply(was)
+	c.state, c.counts = reset.apply(was), f.count(c)
+	if was != nil && !reset.continues(was) {
+		c.state.Baseline = c.counts.completed + c.counts.failed
+	}
 	if reset.unstop && was != nil && was.ShouldStop {
 		f.again(c, was)
 	}
 	if c.strategy.failureThreshold == 0 {
 		c.state.ShouldStop = false // the policy was edited and never stops any more
 	}
-	c.counts = f.count(c)
+}
+
+// look marks the permits of a compartment that have to be given back. listed are those of members of batches: one that
+// is none any more, as its node was replaced before anything began there, stays asked back.
+func (f *fleet) look(c *compartment, listed map[int32]bool) {
 	stale := func(p *v1alpha1.Permit) bool { return p.Generation < c.state.Generation }
 	stopped := c.state.ShouldStop
 	switch {
@@ -82,7 +93,8 @@ func (f *fleet) look(c *compartment, reset reset) {
 		f.revokeIn(c, blocksOthers)
 	default:
 		f.revokeIn(c, func(p *v1alpha1.Permit, n *Node) bool {
-			return stale(p) || blocksOthers(p, n) || (stopped || replaced(&c.state, n)) && !n.Facts.Begun && !n.Facts.Complete
+			unused := stopped || replaced(&c.state, n) || p.Revoked && !listed[p.Order]
+			return stale(p) || blocksOthers(p, n) || unused && !n.Facts.Begun && !n.Facts.Complete
 		})
 	}
 }
@@ -182,30 +194,6 @@ func (f *fleet) batch(c *compartment, m membership) {
 		b.BatchSize += len(orders)
 	}
 	slices.Sort(b.Members)
-}
-
-// retry gives permits to nodes that stopped the compartment and can be tried again: they are disturbed already, and end
-// the stop once they are complete. Which batch one was bad in is not known any more; that is taken for the first.
-func (f *fleet) retry(c *compartment) {
-	b := &c.state
-	orders := f.fillByPolicy(c, len(b.Lost))
-	f.granted(b, orders)
-	for _, order := range orders {
-		if o := firstBad(b); o != nil {
-			o.Bad--
-			o.Holding = append(o.Holding, order)
-		}
-	}
-}
-
-// firstBad is the first batch that is over and has bad nodes without a permit; nil for none, and while one of the running
-// batch may be meant.
-func firstBad(b *v1alpha1.BatchState) *v1alpha1.ClosedBatch {
-	k := slices.IndexFunc(b.Closed, func(o v1alpha1.ClosedBatch) bool { return o.Bad > 0 })
-	if k < 0 || b.Failed > 0 {
-		return nil
-	}
-	return &b.Closed[k]
 }
 
 // granted notes when the last permits of a batch were given, and that their nodes are lost no more.
@@ -352,6 +340,8 @@ func (f *fleet) verdict(b *v1alpha1.BatchState, order int32) (v situation.Verdic
 		return v, false
 	case at.permit.Revoked && n.Facts.Begun:
 		return situation.Bad, false // it was asked back for that, and what is tried again since has no permit
+	case n.Hold != nil && n.Hold.Unusable && n.Facts.Begun:
+		return situation.Bad, false // nobody knows what became of the work
 	}
 	return situation.Left, false // nobody gives back what is not asked back in the middle of work, unless taken out
 }
@@ -361,14 +351,14 @@ func (f *fleet) verdict(b *v1alpha1.BatchState, order int32) (v situation.Verdic
 // stands: none of that tells that the next node would fare better. It is healed, too, if it becomes complete all the same.
 func (f *fleet) revisit(c *compartment) {
 	b := &c.state
-	if len(b.Closed) == 0 || f.Hold != nil && f.Hold.TakesOut { // who disables everything judges nothing
+	if len(b.Closed) == 0 {
 		return
 	}
+	disabled := f.Hold != nil && f.Hold.TakesOut // that judges nobody, but who gives a permit back is seen now or never
 	b.Lost = slices.DeleteFunc(b.Lost, func(name string) bool {
 		o := firstBad(b)
-		healed := o != nil && slices.ContainsFunc(c.nodes, func(i int32) bool {
-			return f.Nodes[i].Name == name && f.Nodes[i].Facts.Complete
-		})
+		n := f.node(name) // in whichever compartment it is now
+		healed := o != nil && n != nil && n.Facts.Complete
 		if healed {
 			o.Bad--
 		}
@@ -378,7 +368,7 @@ func (f *fleet) revisit(c *compartment) {
 		o := &b.Closed[k]
 		o.Holding = slices.DeleteFunc(o.Holding, func(order int32) bool {
 			v, holds := f.verdict(b, order)
-			if holds && v != situation.Good && v != situation.Left && !f.unbegun(order) {
+			if holds && (disabled || v != situation.Good && v != situation.Left && !f.unbegun(order)) {
 				return false
 			}
 			if v != situation.Good {
@@ -391,35 +381,6 @@ func (f *fleet) revisit(c *compartment) {
 	c.strategy.recount(b)
 }
 
-// maxLost is how many bad nodes a state names that hold no permit any more, the last ones.
-const maxLost = 5
-
-// lose remembers who had a permit of this order and was bad: nothing else names it later.
-func (f *fleet) lose(b *v1alpha1.BatchState, order int32) {
-	name := f.lost[order]
-	if at, ok := f.orders[order]; ok {
-		name = at.permit.Node
-	}
-	if name != "" && !slices.Contains(b.Lost, name) {
-		b.Lost = append(b.Lost, name)
-		b.Lost = b.Lost[max(0, len(b.Lost)-maxLost):]
-	}
-}
-
-// again names those nodes that stopped a compartment, once it continues: they are first.
-func (f *fleet) again(c *compartment, was *v1alpha1.BatchState) {
-	b := &c.state
-	b.Lost = slices.Clone(was.Lost)
-	for _, o := range was.Closed {
-		for _, order := range o.Holding {
-			f.lose(b, order)
-		}
-	}
-	b.Lost = slices.DeleteFunc(b.Lost, func(name string) bool {
-		return !slices.ContainsFunc(c.nodes, func(i int32) bool { return f.Nodes[i].Name == name && f.Nodes[i].Facts.Begun })
-	})
-}
-
 // unbegun reports whether nothing has begun on the node with a permit of this order.
 func (f *fleet) unbegun(order int32) bool {
 	at, ok := f.orders[order]
@@ -427,7 +388,8 @@ func (f *fleet) unbegun(order int32) bool {
 }
 
 // fillByPolicy gives up to size permits to nodes in the order of a policy. Half-done nodes that stopped the compartment
-// are first, so that a correction that does not help costs no other node; while it is stopped, they are the only ones.
+// are first, so that a correction that does not help costs no other node; while it is stopped, only nodes get some that are
+// half-done: more of them may have stopped it than are named.
 func (f *fleet) fillByPolicy(c *compartment, size int) []int32 {
 	return f.fill(c, size, func(f *fleet, n *Node) int8 {
 		turn := policyTurn(f, n)
@@ -435,7 +397,7 @@ func (f *fleet) fillByPolicy(c *compartment, size int) []int32 {
 		case turn < 0:
 		case n.Facts.Begun && slices.Contains(c.state.Lost, n.Name):
 			turn = 0
-		case c.state.ShouldStop:
+		case c.state.ShouldStop && !n.Facts.Begun:
 			turn = -1
 		default:
 			turn++

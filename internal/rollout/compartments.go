@@ -111,7 +111,7 @@ func (sum *summary) stoppedIn(c *compartment) string {
 
 // causes are the nodes that stopped a compartment, or are bad there now, by what is with them.
 func (sum *summary) causes(c *compartment) map[string][]string {
-	causes, told, at := map[string][]string{}, map[string]bool{}, map[string]*Node{}
+	causes, told := map[string][]string{}, map[string]bool{}
 	tell := func(name, cause string) {
 		if !told[name] {
 			told[name] = true
@@ -120,7 +120,6 @@ func (sum *summary) causes(c *compartment) map[string][]string {
 	}
 	for _, i := range c.nodes {
 		n := &sum.Nodes[i]
-		at[n.Name] = n
 		if v, _ := n.Judge(sum.Now); v == situation.Bad {
 			tell(n.Name, n.BadBecause())
 		}
@@ -134,8 +133,8 @@ func (sum *summary) causes(c *compartment) map[string][]string {
 			tell(sum.orders[order].permit.Node, cause)
 		}
 	}
-	for _, name := range c.state.Lost {
-		switch n := at[name]; {
+	for _, name := range c.state.Lost { // also if they are in another compartment now
+		switch n := sum.node(name); {
 		case n == nil, !n.Facts.Begun && !n.Facts.Complete: // or another has its name now
 			tell(name, gone)
 		case n.Facts.Complete:

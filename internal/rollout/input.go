@@ -84,6 +84,16 @@ type Node struct {
 	BootID string
 }
 
+// node is the selected one of a name; nil for none.
+func (in *Input) node(name string) *Node {
+	for i := range in.Nodes {
+		if n := &in.Nodes[i]; n.Name == name {
+			return n
+		}
+	}
+	return nil
+}
+
 // LookAgain is in how long time alone changes what a plan of the input says; 0 for never.
 func LookAgain(in Input) time.Duration {
 	var next time.Duration

@@ -62,8 +62,8 @@ func (f *pacedFleet) checkPass(in rollout.Input, before, after v1alpha1.SkyhookS
 			continue
 		case is.ShouldStop:
 			for _, node := range c.newcomers {
-				if !slices.Contains(was.Lost, node) {
-					f.t.Fatalf("%s: a permit for %s although it is stopped", name, node)
+				if i := slices.IndexFunc(in.Nodes, func(n rollout.Node) bool { return n.Name == node }); !in.Nodes[i].Facts.Begun {
+					f.t.Fatalf("%s: %s begins although it is stopped", name, node)
 				}
 			}
 		case is.BatchSize != len(is.Members)+is.Succeeded+is.Failed+is.Left:

@@ -66,11 +66,11 @@ func (r reset) apply(before *v1alpha1.BatchState) v1alpha1.BatchState {
 	b := v1alpha1.BatchState{CurrentBatch: 1}
 	switch {
 	case before == nil:
-	case before.Content == "" && !r.packages: // of an earlier version: an upgrade begins no batch and ends no stop
+	case r.continues(before):
 		b = *before.DeepCopy()
-		b.Before, b.Content = b.ConsecutiveFailures, r.content
-	case before.Content != "" && sameContent(before.Content, r.content):
-		b = *before.DeepCopy()
+		if b.Content == "" {
+			b.Before = b.ConsecutiveFailures
+		}
 		b.Content = r.content
 	case !r.anew:
 		b.CurrentBatch, b.LastBatchSize, b.LastBatchFailed = before.CurrentBatch, before.LastBatchSize, before.LastBatchFailed
@@ -83,6 +83,15 @@ func (r reset) apply(before *v1alpha1.BatchState) v1alpha1.BatchState {
 		b.ShouldStop, b.ConsecutiveFailures, b.Before, b.Closed, b.Lost = false, 0, 0, nil, nil
 	}
 	return b
+}
+
+// continues reports whether what batches rolled out rolls out now. An earlier version did not note what it was: an upgrade
+// begins no batch and ends no stop.
+func (r reset) continues(before *v1alpha1.BatchState) bool {
+	if before.Content == "" {
+		return !r.packages
+	}
+	return sameContent(before.Content, r.content)
 }
 
 // contentVersion names how a content is hashed: one that was hashed otherwise is taken for the same.

@@ -55,7 +55,8 @@ func TestGoOn(t *testing.T) {
 	const (
 		still = "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true, lastBatchSize: 2, lastBatchFailed: true, before: 2}"
 		goes  = "{currentBatch: 3, failedNodes: 2, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2, members: 2, 3}"
-		anew  = "{currentBatch: 1, failedNodes: 2, batchSize: 2, members: 2, 3}"
+		kept  = "{currentBatch: 3, failedNodes: 2, baseline: 2, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2, members: 2, 3}"
+		anew  = "{currentBatch: 1, failedNodes: 2, baseline: 2, batchSize: 2, members: 2, 3}"
 		never = byTwos + "\nresetBatchStateOnCompletion: false"
 	)
 	for _, c := range []struct {
@@ -76,12 +77,12 @@ func TestGoOn(t *testing.T) {
 		{"an upgrade of the operator, and a new version", byTwos, []func(*v1alpha1.Skyhook){earlier, newVersion}, anew},
 		{"a new version starts anew", byTwos, []func(*v1alpha1.Skyhook){newVersion}, anew},
 		{"a new config starts anew", byTwos, []func(*v1alpha1.Skyhook){newConfig}, anew},
-		{"a new version, if the policy lets it", never, []func(*v1alpha1.Skyhook){newVersion}, goes},
-		{"the Skyhook's own option decides first: no", byTwos, []func(*v1alpha1.Skyhook){newVersion, option(false)}, goes},
+		{"a new version, if the policy lets it", never, []func(*v1alpha1.Skyhook){newVersion}, kept},
+		{"the Skyhook's own option decides first: no", byTwos, []func(*v1alpha1.Skyhook){newVersion, option(false)}, kept},
 		{"the Skyhook's own option decides first: yes", never, []func(*v1alpha1.Skyhook){newVersion, option(true)}, anew},
 		{"an option that is unset leaves it to the policy", never, []func(*v1alpha1.Skyhook){newVersion, func(s *v1alpha1.Skyhook) {
 			s.Spec.DeploymentPolicyOptions = &v1alpha1.DeploymentPolicyOptions{}
-		}}, goes},
+		}}, kept},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := stopped(t)

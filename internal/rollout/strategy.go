@@ -111,9 +111,9 @@ func (s strategy) full(b v1alpha1.BatchState, total int) bool {
 	return b.BatchSize > 0 && s.kind != none && s.nextSize(b, total, total) <= b.BatchSize
 }
 
-// progress is how many percent of the nodes have been through a batch, rounded down.
+// progress is how many percent of the nodes have been through a batch of this content, rounded down.
 func progress(b v1alpha1.BatchState, total int) int {
-	return percentage(b.CompletedNodes+b.FailedNodes, total)
+	return percentage(max(0, b.CompletedNodes+b.FailedNodes-b.Baseline), total)
 }
 
 // closeBatch ends the running batch: bad members that still hold a permit are judged again in each pass.

@@ -47,7 +47,8 @@ func FactsOf(skyhook string, w Wanted, n record.Node, inFlight *record.Interrupt
 		return f
 	}
 	f.Begun = Begun(w, n) || inFlight.OwnedBy(skyhook)
-	f.FailedRun = n.Wait != nil && n.Wait.Overdue
+	looked := w.looked(n.Wait)
+	f.FailedRun = looked && n.Wait.Overdue
 	f.Failed = f.FailedRun
 	// A wait for somebody outside of the node is recorded only once nothing runs there: a stage that has begun has no pod.
 	held := n.Wait != nil && slices.Contains(
@@ -62,13 +63,18 @@ func FactsOf(skyhook string, w Wanted, n record.Node, inFlight *record.Interrupt
 		f.Failed = f.Failed || w.FailedForGood(e)
 		f.InProgress = f.InProgress || e.State == v1alpha1.StateInProgress && !held
 	}
-	f.NeedsAuthor = !f.FailedRun && n.Wait != nil && n.Wait.Frees == record.FreesAuthor
+	f.NeedsAuthor = !f.FailedRun && looked && n.Wait.Frees == record.FreesAuthor
 	return f
 }
 
 // attempts is how often in a row a stage may fail before it counts as failed, unless its package has a limit: what
 // succeeds when it is tried again has to stop nobody else.
 const attempts = 3
+
+// looked reports whether a wait was found with this spec, as far as that is known: an edit may have ended another one.
+func (w Wanted) looked(wait *record.Wait) bool {
+	return wait != nil && (wait.Generation == 0 || wait.Generation == w.Generation)
+}
 
 // Edited reports whether the spec was edited since the entry's run began. Any edit counts, as the limits of a stage are no
 // part of a pod's hash.

@@ -113,6 +113,8 @@ func TestVerdict(t *testing.T) {
 		{"all its attempts failed", situation.Situation{Facts: failed}, bad, 0},
 		{"they failed, and it has yet to look at a new turn", situation.Situation{Facts: awaits}, pending, 0},
 		{"an attempt failed just now", situation.Situation{Facts: failing, Failure: &record.Wait{Since: metav1.NewTime(at(time.Minute))}}, pending, 4 * time.Minute},
+		{"an attempt failed, and the next one takes long", situation.Situation{Facts: failing, Failure: &record.Wait{Reason: "StepFailed", Since: metav1.NewTime(at(time.Hour))}}, pending, 0},
+		{"it failed, and an earlier Skyhook keeps it from being tried again", situation.Situation{Hold: later, Facts: failing, Failure: &record.Wait{Since: metav1.NewTime(at(time.Hour))}}, pending, 0},
 		{"it fails for long, whatever it is", situation.Situation{Facts: failing, Failure: &record.Wait{Since: metav1.NewTime(at(6 * time.Minute))}}, bad, 0},
 		{"only another spec helps in the middle of work", situation.Situation{Facts: situation.Facts{Begun: true, NeedsAuthor: true}}, bad, 0},
 		{"its kubelet restarts", situation.Situation{Facts: lost, NotReadySince: at(20 * time.Second)}, pending, 40 * time.Second},

@@ -12,7 +12,8 @@ const (
 	// barredAfter is how long a taint may keep us off a node in the middle of work before that counts against it: what is
 	// set at boot goes again.
 	barredAfter = 5 * time.Minute
-	// failedAfter is how long a node may be erroring before that is a verdict, whatever it is that fails.
+	// failedAfter is how long a node may be erroring for anything but an attempt that failed before that is a verdict:
+	// attempts are counted, and may take their time.
 	failedAfter = 5 * time.Minute
 	// interruptLimit is how long a node may be away for an interrupt, other than the Skyhook's own reboot, whose limit is
 	// the lifecycle's.
@@ -53,7 +54,7 @@ func (s *Situation) Judge(now time.Time) (Verdict, time.Duration) {
 // inTime is the verdict on a node that is neither done nor failed: it may be away, or kept from us, for too long.
 func (s *Situation) inTime(now time.Time) (Verdict, time.Duration) {
 	var limits []time.Time
-	if s.Failing() && !s.AwaitsTurn() && s.Failure != nil {
+	if s.Failing() && s.Hold == nil && !s.AwaitsTurn() && s.Failure != nil && s.Failure.Reason != v1alpha1.ReasonStepFailed {
 		limits = append(limits, s.Failure.Since.Add(failedAfter))
 	}
 	if s.Facts.Unavailable {

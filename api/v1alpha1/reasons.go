@@ -54,7 +54,7 @@ const (
 	ReasonPodCannotStart = "PodCannotStart"
 	// ReasonStageRunsLong: A stage without `stageTimeout` has been running for half an hour. It keeps running.
 	// Ended by: node, author.
-	// Do: Read its log with `kubectl logs -n skyhook POD -c CONTAINER`. If it hangs, set
+	// Do: Read its log with `kubectl logs -n skyhook POD --all-containers`. If it hangs, set
 	// `spec.packages.PACKAGE.stageTimeout`.
 	ReasonStageRunsLong = "StageRunsLong"
 	// ReasonBackingOff: The pod of a stage was lost or refused. It is created again after a pause that grows with
@@ -132,8 +132,8 @@ const (
 	// ReasonPodRejected: The API server refuses the pod of a stage, or a ConfigMap that the pod mounts. The operator
 	// retries with growing pauses.
 	// Ended by: administrator.
-	// Do: Change what the message names, such as a quota, a LimitRange or an admission policy. If the message names
-	// a pod that is in the way, delete it with `kubectl delete pod -n skyhook POD`.
+	// Do: Change what the message names, such as an admission policy, a quota or a LimitRange; `kubectl get
+	// quota,limitrange -n skyhook` lists the last two. If it names a pod that is in the way, delete that pod.
 	ReasonPodRejected = "PodRejected"
 	// ReasonPending: The pod has not started, and the kubelet has not said why.
 	// Ended by: time, administrator.

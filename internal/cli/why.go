@@ -407,7 +407,7 @@ func (e explainer) failing(skyhook, node string, entry record.Entry) cause {
 		c.Do = "Correct the script, the configuration or the host. The step is retried with growing pauses, and at once when " +
 			"the package is run again."
 	}
-	if _, never := ofKubelet[entry.Reason]; never {
+	if _, never := ofKubelet[entry.Reason]; never || entry.Reason == v1alpha1.ReasonPodRejected {
 		return c // no container started, so that there is no output
 	}
 	c.Do += e.addressed(fmt.Sprintf(" `kubectl skyhook package logs %s --skyhook %s --node %s --stage %s` prints its output.",

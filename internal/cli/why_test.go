@@ -131,6 +131,8 @@ func holdUp(c *cluster) []string {
 	c.put(heldUp("failing", nil))
 	c.put(inPool("failing", "failing-1", failed("failing", "StepFailed", "container tuning-apply exited 3: no such sysctl")))
 	c.put(inPool("failing", "failing-2", failed("failing", "StepFailed", "container tuning-apply exited 3: no such sysctl")))
+	c.put(heldUp("refused", nil))
+	c.put(inPool("refused", "refused-1", failed("refused", "PodRejected", "exceeded quota: compute")))
 	c.put(heldUp("unpulled", nil))
 	c.put(inPool("unpulled", "unpulled-1", failed("unpulled", "ImagePullBackOff", "registry.example/tuning:2.1.0: not found")))
 	c.put(heldUp("unconfigured", func(s *v1alpha1.Skyhook) {
@@ -164,8 +166,8 @@ func holdUp(c *cluster) []string {
 		Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1, DesiredHealthy: 1, ExpectedPods: 1},
 	})
 	return []string{
-		"paused", "tainted", "ignored", "later", "full", "paced", "apart", "malformed", "away", "failing", "unpulled", "unconfigured", "protected",
-		"guarded",
+		"paused", "tainted", "ignored", "later", "full", "paced", "apart", "malformed", "away", "failing", "refused", "unpulled", "unconfigured",
+		"protected", "guarded",
 	}
 }
 

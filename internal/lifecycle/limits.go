@@ -70,7 +70,7 @@ func (p *pass) runsLong(e record.Entry, pkg situation.Package, pod Pod) {
 	if p.DefinitionOf(e).FromSpec {
 		message += fmt.Sprintf("; set spec.packages.%s.stageTimeout to limit it", e.Name)
 	}
-	w := newWait(e.Name, v1alpha1.ReasonStageRunsLong, message)
+	w := pod.holds(newWait(e.Name, v1alpha1.ReasonStageRunsLong, message))
 	p.wait(w)
 	if p.longRun == nil {
 		p.longRun = w

@@ -48,7 +48,7 @@ var texts = map[string]Text{
 	v1alpha1.ReasonStageRunsLong: {
 		Meaning: "A stage without `stageTimeout` has been running for half an hour. It keeps running.",
 		EndedBy: []string{"node", "author"},
-		Do:      "Read its log with `kubectl logs -n skyhook POD -c CONTAINER`. If it hangs, set `spec.packages.PACKAGE.stageTimeout`.",
+		Do:      "Read its log with `kubectl logs -n skyhook POD --all-containers`. If it hangs, set `spec.packages.PACKAGE.stageTimeout`.",
 	},
 	v1alpha1.ReasonBackingOff: {
 		Meaning: "The pod of a stage was lost or refused. It is created again after a pause that grows with each failure.",
@@ -118,7 +118,7 @@ var texts = map[string]Text{
 	v1alpha1.ReasonPodRejected: {
 		Meaning: "The API server refuses the pod of a stage, or a ConfigMap that the pod mounts. The operator retries with growing pauses.",
 		EndedBy: []string{"administrator"},
-		Do:      "Change what the message names, such as a quota, a LimitRange or an admission policy. If the message names a pod that is in the way, delete it with `kubectl delete pod -n skyhook POD`.",
+		Do:      "Change what the message names, such as an admission policy, a quota or a LimitRange; `kubectl get quota,limitrange -n skyhook` lists the last two. If it names a pod that is in the way, delete that pod.",
 	},
 	v1alpha1.ReasonPending: {
 		Meaning: "The pod has not started, and the kubelet has not said why.",

@@ -15,7 +15,7 @@ func TestFactsOf(t *testing.T) {
 		frees   record.Frees
 		pkg     string
 		overdue bool
-		of      int64 // the generation that the wait tells of
+		found   int64 // the generation of the spec with which the wait was found
 		want    string
 	}{
 		{row: when("not begun", spec(pkg(a)))},
@@ -89,16 +89,16 @@ func TestFactsOf(t *testing.T) {
 		{
 			row: when("a drain lasts longer than the spec allows",
 				spec(pkg(a).interrupt(noop)), ourCordon, told(drainTimeout, -5*minute)),
-			frees: record.FreesOther, overdue: true, of: generation, want: "failed disturbed",
+			frees: record.FreesOther, overdue: true, found: generation, want: "failed disturbed",
 		},
 		{
 			row: when("a drain lasted longer than the spec allowed before it was edited",
 				spec(pkg(a).interrupt(noop)), ourCordon, told(drainTimeout, -5*minute)),
-			frees: record.FreesOther, overdue: true, of: generation - 1, want: "disturbed",
+			frees: record.FreesOther, overdue: true, found: generation - 1, want: "disturbed",
 		},
 		{
 			row:   when("nothing but another spec helped before it was edited", spec(pkg(a)), told(dependencyMissing, -5*minute)),
-			frees: record.FreesAuthor, of: generation - 1,
+			frees: record.FreesAuthor, found: generation - 1,
 		},
 		{
 			row: when("a run failed, and waits for its turn",
@@ -125,7 +125,7 @@ func TestFactsOf(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := observation(c.row)
 			if w := o.Record.Wait; w != nil {
-				w.Frees, w.Package, w.Overdue, w.Generation = c.frees, c.pkg, c.overdue, c.of
+				w.Frees, w.Package, w.Overdue, w.Generation = c.frees, c.pkg, c.overdue, c.found
 			}
 			f := situation.FactsOf("", o.Wanted, o.Record, o.InFlight, o.Node.Ready)
 			var words []string

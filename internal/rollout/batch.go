@@ -65,8 +65,8 @@ func (f *fleet) pace(policy *Policy) []compartment {
 	return compartments
 }
 
-// resume counts the nodes of a compartment, and finds the state that its batches continue with. What its nodes were at
-// when another content began is no progress of that.
+// resume counts the nodes of a compartment, and finds the state that its batches continue with. Nodes that were complete
+// or bad when other content began do not count as its progress.
 func (f *fleet) resume(c *compartment, reset reset) {
 	was := f.Skyhook.Status.CompartmentStatuses[c.name].BatchState
 	c.state, c.counts = reset.apply(was), f.count(c)

@@ -183,3 +183,11 @@ func text(permits []v1alpha1.Permit) string {
 	}
 	return strings.Join(list, " ")
 }
+
+// planAll plans for one fleet after the other, each with the status that the one before left.
+func planAll(in *rollout.Input, fleets ...string) {
+	for _, fleet := range fleets {
+		in.Nodes = nodes(fleet)
+		in.Skyhook.Status = rollout.Plan(*in)
+	}
+}

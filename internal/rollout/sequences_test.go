@@ -303,12 +303,9 @@ func TestStoppedNodeIsFirst(t *testing.T) {
 func TestCompleteWithoutPermitEndsStop(t *testing.T) {
 	s := skyhook(0)
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
-	for _, at := range []string{
+	planAll(&in,
 		"n1; n2; n3; n4", "n1 erroring; n2; n3; n4", "n1 erroring done=4/0; n2; n3; n4", "n1 complete done=4/0; n2; n3; n4",
-	} {
-		in.Nodes = nodes(at)
-		s.Status = rollout.Plan(in)
-	}
+	)
 	if b := stateOf(s.Status, rollout.DefaultCompartment); b.ShouldStop || len(b.Lost) > 0 || text(s.Status.Permits) != "n2:1" {
 		t.Errorf("permits %s, %+v", text(s.Status.Permits), b)
 	}
@@ -324,14 +321,11 @@ compartments:
 - {name: b, selector: {matchLabels: {zone: x}}, budget: {count: 2}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}`
 	s := skyhook(0)
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, p), Departed: map[string]rollout.Departed{}}
-	for _, at := range []string{
+	planAll(&in,
 		"n1 zone=x tier=gpu; n2 zone=x tier=gpu; n3 zone=x tier=gpu; n4 zone=x tier=gpu; n5 tier=gpu; n6 tier=gpu",
 		"n1 zone=x tier=gpu begun not-ready; n2 zone=x tier=gpu; n3 zone=x tier=gpu; n4 zone=x tier=gpu; n5 tier=gpu; n6 tier=gpu",
 		"n2 zone=x tier=gpu; n3 zone=x tier=gpu; n4 zone=x tier=gpu",
-	} {
-		in.Nodes = nodes(at)
-		s.Status = rollout.Plan(in)
-	}
+	)
 	if len(s.Status.Permits) > 0 {
 		t.Errorf("permits %s", text(s.Status.Permits))
 	}
@@ -347,14 +341,11 @@ compartments:
 - {name: b, selector: {matchLabels: {tier: b}}, budget: {count: 4}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}`
 	s := skyhook(0)
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, p)}
-	for _, at := range []string{
+	planAll(&in,
 		"n1 tier=b; n2 tier=b; n3",
 		"n1 tier=a done=4/0; n2 tier=b; n3", // it was tainted for a moment, and moved
 		"n1 tier=a erroring done=4/0 cordoned; n2 tier=b; n3",
-	} {
-		in.Nodes = nodes(at)
-		s.Status = rollout.Plan(in)
-	}
+	)
 	if a, b := stateOf(s.Status, "a"), stateOf(s.Status, "b"); b.ShouldStop && a.ConsecutiveFailures == 1 {
 		t.Error("one failure counts in two compartments, and stops the one that the node left before anything began there")
 	}
@@ -385,10 +376,7 @@ func TestEditDropsMember(t *testing.T) {
 func TestClosedAndAdopted(t *testing.T) {
 	s := skyhook(0)
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
-	for _, at := range []string{"n1; n2; n3 tier=gpu; n4 tier=gpu", "n1 erroring cordoned; n2; n3 tier=gpu; n4 tier=gpu"} {
-		in.Nodes = nodes(at)
-		s.Status = rollout.Plan(in)
-	}
+	planAll(&in, "n1; n2; n3 tier=gpu; n4 tier=gpu", "n1 erroring cordoned; n2; n3 tier=gpu; n4 tier=gpu")
 	in.Policy = policy(t, withCompartment("gpu"))
 	in.Nodes = nodes("n1 erroring cordoned tier=gpu; n2; n3 tier=gpu; n4 tier=gpu")
 	s.Status = rollout.Plan(in)
@@ -401,13 +389,10 @@ func TestClosedAndAdopted(t *testing.T) {
 func TestTaintForAMoment(t *testing.T) {
 	s := skyhook(0)
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
-	for _, at := range []string{
+	planAll(&in,
 		"n1; n2; n3; n4", "n1 tainted=1s; n2; n3; n4", "n1 in_progress; n2 in_progress; n3; n4",
 		"n1 erroring cordoned; n2 complete done=4/1; n3; n4",
-	} {
-		in.Nodes = nodes(at)
-		s.Status = rollout.Plan(in)
-	}
+	)
 	if !stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("n1 works with its permit, is bad, and nothing stops")
 	}
@@ -417,14 +402,11 @@ func TestTaintForAMoment(t *testing.T) {
 func TestDisabledBetweenPasses(t *testing.T) {
 	s := skyhook(0)
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
-	for _, at := range []string{
+	planAll(&in,
 		"n1; n2; n3; n4", "n1 begun not-ready; n2; n3; n4", // away: stopped
 		"n1 begun done=4/0; n2; n3; n4", // disabled, permit returned, enabled, Ready again
 		"n1 begun done=4/0; n2; n3; n4",
-	} {
-		in.Nodes = nodes(at)
-		s.Status = rollout.Plan(in)
-	}
+	)
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionRolloutStopped)
 	if c == nil || !strings.Contains(c.Message, "n1") {
 		t.Errorf("%+v", c)

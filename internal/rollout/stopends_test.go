@@ -14,13 +14,10 @@ import (
 func TestStopOfAMovedMember(t *testing.T) {
 	s := skyhook(0)
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, withCompartment("gpu"))}
-	for _, at := range []string{
+	planAll(&in,
 		"n1; n2; n3", "n1 erroring; n2; n3", "n1 erroring done=4/0; n2; n3", "n1 erroring done=4/0 tier=gpu; n2; n3",
 		"n1 begun done=4/0 tier=gpu; n2; n3", "n1 complete done=4/0/1 tier=gpu; n2; n3",
-	} {
-		in.Nodes = nodes(at)
-		s.Status = rollout.Plan(in)
-	}
+	)
 	if stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("n1 is complete, and the stop of the compartment that it left stays")
 	}
@@ -67,13 +64,10 @@ func TestManyStoppedIt(t *testing.T) {
 func TestUnreadableMember(t *testing.T) {
 	s := skyhook(0)
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
-	for _, at := range []string{
+	planAll(&in,
 		"n1; n2; n3; n4", "n1 in_progress; n2; n3; n4", "n1 begun held=NodeStateMalformed; n2; n3; n4",
 		"n1 begun held=NodeStateMalformed done=4/0; n2; n3; n4",
-	} {
-		in.Nodes = nodes(at)
-		s.Status = rollout.Plan(in)
-	}
+	)
 	if !stateOf(s.Status, rollout.DefaultCompartment).ShouldStop || text(s.Status.Permits) != "" {
 		t.Errorf("others begin: %s", text(s.Status.Permits))
 	}

@@ -18,12 +18,9 @@ import (
 func TestStopNames(t *testing.T) {
 	s := skyhook(0)
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
-	for _, at := range []string{
+	planAll(&in,
 		"n1; n2; n3; n4", "n1 erroring; n2; n3; n4", "n1 erroring done=4/0; n2; n3; n4", "n1 in_progress done=4/0; n2; n3; n4",
-	} {
-		in.Nodes = nodes(at)
-		s.Status = rollout.Plan(in)
-	}
+	)
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionRolloutStopped)
 	if c == nil || !strings.Contains(c.Message, "n1") {
 		t.Errorf("%+v", c)
@@ -62,10 +59,7 @@ func TestSizeOfMembers(t *testing.T) {
 func TestNoNodesEndsStop(t *testing.T) {
 	s := skyhook(0)
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
-	for _, at := range []string{"n1; n2; n3; n4", "n1 erroring; n2; n3; n4", "n1 erroring done=4/0; n2; n3; n4", "", "n5; n6"} {
-		in.Nodes = nodes(at)
-		s.Status = rollout.Plan(in)
-	}
+	planAll(&in, "n1; n2; n3; n4", "n1 erroring; n2; n3; n4", "n1 erroring done=4/0; n2; n3; n4", "", "n5; n6")
 	if !stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("the stop is gone")
 	}
@@ -75,10 +69,7 @@ func TestNoNodesEndsStop(t *testing.T) {
 func TestMovedBadNotNamed(t *testing.T) {
 	s := skyhook(0)
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, withCompartment("gpu"))}
-	for _, at := range []string{"n1; n2; n3", "n1 erroring cordoned; n2; n3", "n1 erroring cordoned tier=gpu; n2; n3"} {
-		in.Nodes = nodes(at)
-		s.Status = rollout.Plan(in)
-	}
+	planAll(&in, "n1; n2; n3", "n1 erroring cordoned; n2; n3", "n1 erroring cordoned tier=gpu; n2; n3")
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionRolloutStopped)
 	if c == nil || !strings.Contains(c.Message, "n1") {
 		t.Errorf("%+v", c)

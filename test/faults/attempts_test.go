@@ -60,9 +60,7 @@ func TestOneAttemptStopsNothing(t *testing.T) {
 func TestDisabledWhileStopped(t *testing.T) {
 	w := fleetOf(6, func(p *Plan, s *v1alpha1.SkyhookSpec) {
 		canary(p, s)
-		pkg := s.Packages["driver"]
-		pkg.Interrupt = &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}
-		s.Packages["driver"] = pkg
+		reboots(s)
 		p.Scripts = []Script{failsEverywhere}
 	})
 	w.pass(time.Hour, func() {})

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,20 +95,24 @@ func (c *watcher) checkCordon(old, now *corev1.Node) {
 
 // cordoned: with a cordon, work begins. The annotation that comes with it only tells whose it is.
 func (c *watcher) cordoned(old, now *corev1.Node) {
-	for _, name := range sortedKeys(c.skyhooks) {
-		if key := cordonPrefix + name; now.Annotations[key] == "true" && old.Annotations[key] != "true" {
-			c.ledger.begins(now.Name, c.skyhooks[name])
-		}
+	for _, name := range c.newCordons(old, now) {
+		c.ledger.begins(now.Name, c.skyhooks[name])
 	}
 }
 
 // uncordoned: with the cordon, a place is given back that nothing else came of.
 func (c *watcher) uncordoned(old, now *corev1.Node) {
-	for _, name := range sortedKeys(c.skyhooks) {
-		if key := cordonPrefix + name; old.Annotations[key] == "true" && now.Annotations[key] != "true" {
-			c.ledger.uncordoned(now.Name, name)
-		}
+	for _, name := range c.newCordons(now, old) {
+		c.ledger.uncordoned(now.Name, name)
 	}
+}
+
+// newCordons names the Skyhooks that hold the cordon of b and not that of a, which are one node at two times.
+func (c *watcher) newCordons(a, b *corev1.Node) []string {
+	return slices.DeleteFunc(sortedKeys(c.skyhooks), func(name string) bool {
+		key := cordonPrefix + name
+		return b.Annotations[key] != "true" || a.Annotations[key] == "true"
+	})
 }
 
 // hasCordon reports whether a Skyhook holds the node's cordon, by its annotation.

@@ -59,6 +59,13 @@ func canary(p *Plan, s *v1alpha1.SkyhookSpec) {
 
 func oneByOne(_ *Plan, s *v1alpha1.SkyhookSpec) { s.InterruptionBudget.Count = new(1) }
 
+// reboots makes the package of a fleet reboot its nodes.
+func reboots(s *v1alpha1.SkyhookSpec) {
+	pkg := s.Packages["driver"]
+	pkg.Interrupt = &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}
+	s.Packages["driver"] = pkg
+}
+
 // editMode gives the package of a fleet another config.
 func (w *World) editMode(mode string) {
 	w.editSkyhook("gpu", func(s *v1alpha1.Skyhook) {
@@ -203,9 +210,7 @@ func TestOneFailedAttempt(t *testing.T) {
 func TestTaintAtBoot(t *testing.T) {
 	w := fleetOf(4, func(p *Plan, s *v1alpha1.SkyhookSpec) {
 		oneByOne(p, s)
-		pkg := s.Packages["driver"]
-		pkg.Interrupt = &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}
-		s.Packages["driver"] = pkg
+		reboots(s)
 	})
 	w.taintsAtBoot = time.Minute
 	w.pass(6*time.Hour, func() {

@@ -3,7 +3,9 @@
 package board
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -59,11 +61,18 @@ func TestPaneFollows(t *testing.T) {
 	b.sees("#pane tbody tr", "tuning\t2.1.0\tconfig\tin progress\t0")
 }
 
-// opens clicks on the square of a node.
+// opens clicks on the square of a node, again if news moved it meanwhile.
 func (b *tab) opens(name string) {
 	b.Helper()
-	x, y := b.square(name)
-	b.do(chromedp.MouseClickXY(x, y))
+	opened := fmt.Sprintf(`document.querySelector("#pane:not([hidden]) h2")?.innerText === %q`, name)
+	for begun := time.Now(); time.Since(begun) < patience; {
+		x, y := b.square(name)
+		b.do(chromedp.MouseClickXY(x, y))
+		if eval[bool](b, opened) {
+			return
+		}
+	}
+	b.Fatalf("no click opens %s", name)
 }
 
 // stage is another stage of tuning in progress on a node.

@@ -35,7 +35,7 @@ func TestPane(t *testing.T) {
 	x, y := b.square(name)
 	b.do(chromedp.MouseEvent("mouseMoved", x, y))
 	b.sees("#tip", name, "erroring · StepFailed", "1/2 packages complete")
-	b.do(chromedp.MouseClickXY(x, y))
+	b.opens(name)
 	b.sees("#pane", name, "erroring", "1 of 2 packages complete", "StepFailed", "tuning-apply exited with 2: "+markup,
 		"What helps", "Who ends it", "the author of the Skyhook, or the author of the package, or an administrator", "Since")
 	b.sees("#pane tbody tr", "tuning\t2.1.0\tapply\terroring\t3", "driver\t1.0.0\tpost-interrupt\tcomplete\t0")

@@ -35,11 +35,9 @@ func TestUnread(t *testing.T) {
 	b.sees("#lost", "Skyhooks and nodes cannot be watched: ", "connection refused", "This picture is of ")
 	const said = `document.querySelector("#lost").innerText`
 	before := eval[string](b, said)
-	x, y := b.square(f.nodes[2].Name)
-	b.do(chromedp.MouseClickXY(x, y))
+	b.opens(f.nodes[2].Name)
 	b.sees("#pane .notice", "Listing nodes")
-	x, y = b.square(f.nodes[1].Name)
-	b.do(chromedp.MouseClickXY(x, y))
+	b.opens(f.nodes[1].Name)
 	b.sees("#pane .notice", "Listing nodes")
 	if now := eval[string](b, said); now != before {
 		t.Errorf("first %q, then %q", before, now)

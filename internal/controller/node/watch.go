@@ -118,33 +118,42 @@ func (r *Reconciler) pacedNodes(ctx context.Context, policy client.Object) []rec
 func (r *Reconciler) skyhookHandler() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q state.Queue) { r.wakeAll(ctx, e.Object, q) },
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q state.Queue) { r.wakeAll(ctx, e.Object, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q state.Queue) {
+			r.wakeAll(ctx, e.Object, q)
+			if s, ok := e.Object.(*v1alpha1.Skyhook); ok {
+				r.wakeLater(ctx, s, q)
+			}
+		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q state.Queue) {
 			before, okBefore := e.ObjectOld.(*v1alpha1.Skyhook)
 			after, okAfter := e.ObjectNew.(*v1alpha1.Skyhook)
 			if !okBefore || !okAfter {
 				return
 			}
-			if concernsAll(before, after) {
-				if !equality.Semantic.DeepEqual(before.Spec.NodeSelectors, after.Spec.NodeSelectors) {
-					r.wakeAll(ctx, before, q)
-				}
+			all := concernsAll(before, after)
+			if all && !equality.Semantic.DeepEqual(before.Spec.NodeSelectors, after.Spec.NodeSelectors) {
+				r.wakeAll(ctx, before, q)
+			}
+			if all {
 				r.wakeAll(ctx, after, q) // last, so that the target that is known is that of the new spec
-				return
 			}
 			for node := range changedPermits(before, after) {
 				q.Add(request(node))
 			}
-			if rollout.CompleteEverywhere(before) != rollout.CompleteEverywhere(after) {
+			if all || before.Generation != after.Generation || rollout.CompleteEverywhere(before) != rollout.CompleteEverywhere(after) {
+				r.wakeLater(ctx, before, q)
 				r.wakeLater(ctx, after, q)
 			}
 		},
 	}
 }
 
-// wakeLater wakes the nodes at work for Skyhooks that come after one which is complete everywhere now, or no longer: what
-// has begun there may have waited for it.
+// wakeLater wakes the nodes at work for Skyhooks that come after one which has to be complete everywhere before: what has
+// begun there may have waited for it, and needs no node of it.
 func (r *Reconciler) wakeLater(ctx context.Context, s *v1alpha1.Skyhook, q state.Queue) {
+	if s.Spec.Sequencing != v1alpha1.SequencingAll {
+		return
+	}
 	var all v1alpha1.SkyhookList
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks that come later")

@@ -123,6 +123,48 @@ func TestSkyhookUpdateWakes(t *testing.T) {
 	}
 }
 
+// TestWakesLater: what waits for a Skyhook that has to be complete everywhere is woken by whatever may end that, on nodes
+// that the Skyhook does not select, too.
+func TestWakesLater(t *testing.T) {
+	later := newSkyhook("later")
+	later.Spec.Priority, later.Status.Permits = 300, []v1alpha1.Permit{{Node: "at-work"}}
+	w := newWorld(t, later)
+	before := newSkyhook("first")
+	before.Spec.Priority, before.Spec.NodeSelectors.MatchLabels = 100, map[string]string{"pool": "none"}
+	before.Spec.Sequencing, before.Generation, before.Status.ObservedGeneration = v1alpha1.SequencingAll, 2, 1
+	ready := func(s *v1alpha1.Skyhook) {
+		s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*v1alpha1.Skyhook)
+		want   string
+	}{
+		{"something else", func(s *v1alpha1.Skyhook) { s.Status.Status = v1alpha1.StatusErroring }, ""},
+		{"the plan that sees an edit finds it complete", func(s *v1alpha1.Skyhook) { s.Status.ObservedGeneration = 2; ready(s) }, "at-work"},
+		{"it is disabled", func(s *v1alpha1.Skyhook) { s.Annotations = map[string]string{v1alpha1.AnnotationDisable: "true"} }, "at-work"},
+		{"it is deleted", func(s *v1alpha1.Skyhook) { s.DeletionTimestamp = &metav1.Time{Time: start} }, "at-work"},
+		{"it comes later itself", func(s *v1alpha1.Skyhook) { s.Spec.Priority, s.Generation = 400, 3 }, "at-work"},
+		{"it waits for single nodes", func(s *v1alpha1.Skyhook) {
+			s.Spec.Sequencing, s.Generation = v1alpha1.SequencingNode, 3
+		}, "at-work"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			after := before.DeepCopy()
+			c.change(after)
+			got := queued(func(q state.Queue) {
+				w.skyhookHandler().Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
+			})
+			if got != c.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+	if got := queued(func(q state.Queue) { w.skyhookHandler().Delete(t.Context(), event.DeleteEvent{Object: before}, q) }); got != "at-work" {
+		t.Errorf("when it is gone: %q", got)
+	}
+}
+
 func TestPodChanged(t *testing.T) {
 	before := podOf(t, newSkyhook("demo"))
 	unreadable := before.DeepCopy()

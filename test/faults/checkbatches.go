@@ -127,17 +127,23 @@ func (l *ledger) checkBatch(pod *corev1.Pod, s *v1alpha1.Skyhook, members []memb
 }
 
 // inCompartment are the members of a compartment on which there can be no verdict yet, the one that begins among them,
-// and how many others it has.
+// and how many others it has, or may have.
 func (l *ledger) inCompartment(home string, homes map[string]string, s *v1alpha1.Skyhook, members []member) (
 	pending []string, judged int,
 ) {
 	for _, m := range members {
-		switch {
-		case homes[m.node] != home:
-		case m.node == members[len(members)-1].node || l.pending(m, s):
-			pending = append(pending, m.node)
-		default:
-			judged++
+		works := l.pending(m, s) // also the last may have been away since it was let in, before anything of it began
+		switch homes[m.node] {
+		case home:
+			if works {
+				pending = append(pending, m.node)
+			} else {
+				judged++
+			}
+		case unsure:
+			if !works {
+				judged++
+			}
 		}
 	}
 	return pending, judged
@@ -145,8 +151,11 @@ func (l *ledger) inCompartment(home string, homes map[string]string, s *v1alpha1
 
 // pending reports whether there can be no verdict on a member yet: it works, and nothing ever went wrong there.
 func (l *ledger) pending(m member, s *v1alpha1.Skyhook) bool {
-	a := l.account(m.node, s.Name)
-	return a.owner == s.UID && a.began <= m.began && a.blemished < m.began && l.w.node(m.node) != nil &&
+	a, since := l.account(m.node, s.Name), m.began
+	if in, ok := l.entries[m.node+"/"+s.Name]; ok { // it may have waited for a while before anything of it began
+		since = min(since, in.step)
+	}
+	return a.owner == s.UID && a.began <= m.began && a.blemished < since && l.w.node(m.node) != nil &&
 		!l.settle(a, l.w.views(s)) && !l.w.takenOut(m.node, s) && !l.overslept(m.node, s)
 }
 
@@ -202,6 +211,9 @@ func (l *ledger) missedStop(p *v1alpha1.DeploymentPolicy, s *v1alpha1.Skyhook, n
 		}
 	}
 	for _, m := range members[:len(members)-1] {
+		if homes[m.node] == unsure {
+			return ""
+		}
 		if homes[m.node] != homes[last.node] {
 			continue
 		}

@@ -321,6 +321,7 @@ func (c *watcher) nodeChanged(old, now *corev1.Node) {
 		if c.w.acting == nil {
 			c.w.kubelet(now.Name).host.forget(name, before)
 			c.ledger.account(now.Name, name).tampered = true
+			c.ledger.blemish(now.Name, name)
 		}
 		after, err := record.Read(name, now.Annotations)
 		if err != nil {

@@ -65,6 +65,9 @@ func (w *World) lacksAtRest(s *v1alpha1.Skyhook, n *corev1.Node) (lacks string, 
 	for _, e := range r.Packages {
 		undoing = undoing || e.Stage == v1alpha1.StageUninstall && e.State == v1alpha1.StateErroring && h.installed[s.Name+"/"+e.Name] == nil
 	}
+	for _, d := range a.debts { // others' reboot served an uninstall, which nobody has to know
+		undoing = undoing || d.gone && d.paid
+	}
 	return w.watch.ledger.lacks(a, s), !h.forged[s.Name] && !a.tampered && !lost && !undoing && len(a.unseen) == 0 && !w.plan.Reapply
 }
 

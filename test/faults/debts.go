@@ -191,8 +191,8 @@ func (l *ledger) configured(a *account, c content, had map[string]string) {
 		}
 	}
 	switch {
-	case d.paid: // an interrupt of the install may follow, and cover every change
-		d.configured, d.may = true, true
+	case d.paid: // an interrupt of the install may follow, and cover every change, or just what the change asks for
+		d.configured, d.may, d.keys = true, true, changed
 		return
 	case d.install && (!d.configured || d.sure): // it covers every change
 	case d.sure:

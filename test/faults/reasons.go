@@ -152,7 +152,7 @@ func (w *World) nodeReasons(s *v1alpha1.Skyhook, told bool) []reason {
 			continue // nothing of it is there
 		}
 		found := w.reasonsOn(s, n)
-		if len(found) == 0 && (len(s.Status.Attention) < maxAttention || holds(s, n.Name)) {
+		if len(found) == 0 && (len(s.Status.Attention) < maxAttention || hasTurn(s, n.Name)) {
 			silent = append(silent, n.Name)
 		}
 		all = append(all, found...)
@@ -209,19 +209,24 @@ func holds(s *v1alpha1.Skyhook, node string) bool {
 	return slices.ContainsFunc(s.Status.Permits, func(p v1alpha1.Permit) bool { return p.Node == node })
 }
 
+// hasTurn reports whether it is a node's turn: one whose permit is asked back keeps its place, and waits as others do.
+func hasTurn(s *v1alpha1.Skyhook, node string) bool {
+	return slices.ContainsFunc(s.Status.Permits, func(p v1alpha1.Permit) bool { return p.Node == node && !p.Revoked })
+}
+
 // checkSilent looks at nodes without a reason: they may wait for their turn, as long as those whose turn it is have
 // one.
 func (w *World) checkSilent(s *v1alpha1.Skyhook, silent []string, told []reason) {
 	// Those whose turn it is come first: the others wait for them.
 	rank := func(name string) int {
-		if holds(s, name) {
+		if hasTurn(s, name) {
 			return 0
 		}
 		return 1
 	}
 	slices.SortStableFunc(silent, func(a, b string) int { return rank(a) - rank(b) })
 	for _, name := range silent {
-		if holds(s, name) || len(told) == 0 || len(s.Status.Permits) == 0 && !tellsHolder(s, told) {
+		if hasTurn(s, name) || len(told) == 0 || len(s.Status.Permits) == 0 && !tellsHolder(s, told) {
 			w.findClass("no-reason", w.silence(s, name), "node %s is not complete for Skyhook %s and nothing tells why: %s",
 				name, s.Name, w.state())
 			return

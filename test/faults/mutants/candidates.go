@@ -204,11 +204,6 @@ var candidatesOfCore = []Mutant{
 		"false-complete/,not-uninstalled/,dependency/,stage-order/," + stuck,
 	},
 	{
-		"one failed attempt is a verdict", situation, "Wanted.FailedForGood",
-		`e.Attempts >= attempts`, `e.Attempts >= 1`,
-		"stopped-without-failure/,budget/,batch/",
-	},
-	{
 		"a node that a person took out is waited for", situation, "Situation.Judge",
 		`s.TakenOut()`, `false`,
 		stuck,
@@ -229,19 +224,8 @@ var candidatesOfCore = []Mutant{
 		"stopped-without-failure/",
 	},
 	{
-		"a barred node that has begun is not busy", situation, "Situation.Busy",
-		`s.Facts.InProgress || s.Facts.Begun && !s.TakenOut() && (!judged || !s.Failed())`,
-		`s.Facts.InProgress || s.Facts.Begun && s.Hold == nil && (!judged || !s.Failed())`,
-		"budget/",
-	},
-	{
 		"who failed is not busy", situation, "Situation.Busy",
 		`!judged || !s.Failed()`, `!s.Failed()`,
-		"budget/",
-	},
-	{
-		"nodes that are held are forgotten in the count", rollout, "fleet.count",
-		`f.holds[i]`, `f.holds[i] && n.Hold == nil`,
 		"budget/",
 	},
 	{
@@ -270,25 +254,9 @@ var candidatesOfCore = []Mutant{
 		stuck,
 	},
 	{
-		"a batch is over before its members are", rollout, "fleet.batch",
-		`b.BatchSize > 0 && m.pending == 0`, `b.BatchSize > 0 && b.CompletedNodes+b.FailedNodes > 0`,
-		"batch/",
-	},
-	{
-		"the failure of a member that left is forgotten", rollout, "fleet.members",
-		`b.Failed++`, `b.Left++`,
-		"batch/,stop/missed",
-	},
-	{
 		"batches go on with another content", rollout, "reset.apply",
 		`before.Content != "" && sameContent(before.Content, r.content)`, `before.Content != ""`,
 		"batch/,stop/missed," + stuck,
-	},
-	{
-		"an edit of a configMap is no other content", rollout, "contentOf",
-		`part{name, p.Version, p.Image, p.ContainerSHA, p.Env, p.ConfigMap, p.Uninstall.Requested()}`,
-		`part{name, p.Version, p.Image, p.ContainerSHA, p.Env, nil, p.Uninstall.Requested()}`,
-		"batch/,stop/missed",
 	},
 	{
 		"resume does not continue a stopped rollout", rollout, "resetOf",
@@ -354,5 +322,21 @@ var candidatesOfCore = []Mutant{
 		"a pod is evicted by its name", evicting, "Evictor.evict",
 		`&metav1.Preconditions{UID: &pod.UID}`, `nil`,
 		"evicts/",
+	},
+	{
+		"the failure of a member that left is forgotten", rollout, "fleet.members",
+		`b.Failed++`, `b.Left++`,
+		"batch/,stop/missed",
+	},
+	{
+		"an edit of a configMap is no other content", rollout, "contentOf",
+		`part{name, p.Version, p.Image, p.ContainerSHA, p.Env, p.ConfigMap, p.Uninstall.Requested()}`,
+		`part{name, p.Version, p.Image, p.ContainerSHA, p.Env, nil, p.Uninstall.Requested()}`,
+		"batch/,stop/missed",
+	},
+	{
+		"interrupts of configMaps do not drain", lifecycle, "pass.beginStage",
+		`len(situation.InterruptsFor(u.pkg, e)) > 0`, `u.pkg.Interrupt != nil`,
+		"begins-undrained/,begins-uncordoned/",
 	},
 }

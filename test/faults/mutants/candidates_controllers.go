@@ -149,4 +149,9 @@ var candidatesOfControllers = []Mutant{
 		`!ok || owner == nil`, `true`,
 		stuck,
 	},
+	{
+		"evictions go by an old list", node, "item.next",
+		`state.Clear || len(state.Evict) > 0`, `state.Clear`,
+		"evicts/beside-protected",
+	},
 }

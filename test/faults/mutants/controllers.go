@@ -31,11 +31,6 @@ var ofControllers = []Mutant{
 		"interrupt-undrained/,begins-undrained/,evicts/",
 	},
 	{
-		"evictions go by an old list", node, "item.next",
-		`state.Clear || len(state.Evict) > 0`, `state.Clear`,
-		"evicts/beside-protected",
-	},
-	{
 		"an orphan's cordon is lifted although another holds it", node, "pass.clearOrphans",
 		`lift && !slices.Contains(slices.Collect(maps.Values(cordons)), true)`, `lift`,
 		"uncordoned-needed/,uncordoned-interrupted/",

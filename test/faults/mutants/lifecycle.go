@@ -34,11 +34,6 @@ var ofLifecycle = []Mutant{
 		"begins-undrained/",
 	},
 	{
-		"interrupts of configMaps do not drain", lifecycle, "pass.beginStage",
-		`len(situation.InterruptsFor(u.pkg, e)) > 0`, `u.pkg.Interrupt != nil`,
-		"begins-undrained/,begins-uncordoned/",
-	},
-	{
 		"an uninstall does not drain", lifecycle, "pass.uninstall",
 		`!p.open(u) || u.pkg.Interrupt != nil && !p.drain(u.name)`, `!p.open(u)`,
 		"begins-undrained/,begins-uncordoned/",

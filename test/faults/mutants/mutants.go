@@ -36,8 +36,5 @@ const (
 const stuck = "cure-in-vain/,never-complete/,no-cure/,no-reason/,waits-for-nobody/,slot-held/,cycle/,no-rest/," +
 	"pods-forever/,permit-left/,pod-left/,cordon-left/"
 
-// Profiles are those of the simulator in which a bug is looked for that is too rare in all of them.
-var Profiles = map[string]string{"evictions go by an old list": "drain"}
-
 // Mutants are the bugs, each of them one that is easily made.
 var Mutants = slices.Concat(ofLifecycle, ofSituation, ofRollout, ofControllers, candidates)

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -218,14 +217,5 @@ func TestRounds(t *testing.T) {
 	}
 	if got := apply([]change{all[0], all[2], all[3]}); got["a"] != "xx6789" || got["b"] != "01x3456789" {
 		t.Errorf("the files become %q", got)
-	}
-}
-
-// TestProfilesAreOfMutants: a bug that was renamed is looked for where it was.
-func TestProfilesAreOfMutants(t *testing.T) {
-	for name := range Profiles {
-		if !slices.ContainsFunc(Mutants, func(m Mutant) bool { return m.Name == name }) {
-			t.Errorf("there is no bug %q", name)
-		}
 	}
 }

@@ -52,4 +52,14 @@ var ofRollout = []Mutant{
 		`Before(a, b) && !a.Disabled()`, `false`,
 		"order/node,order/all",
 	},
+	{
+		"nodes that are held are forgotten in the count", rollout, "fleet.count",
+		`f.holds[i]`, `f.holds[i] && n.Hold == nil`,
+		"budget/",
+	},
+	{
+		"a batch is over before its members are", rollout, "fleet.batch",
+		`b.BatchSize > 0 && m.pending == 0`, `b.BatchSize > 0 && b.CompletedNodes+b.FailedNodes > 0`,
+		"batch/",
+	},
 }

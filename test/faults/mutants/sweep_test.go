@@ -129,8 +129,7 @@ func (s simulator) has(t *testing.T, m Mutant, f found) bool {
 func (s simulator) play(t *testing.T, m Mutant, seed, n int) []found {
 	t.Helper()
 	cmd := exec.Command(s.binary, "-test.run=TestWorlds$", "-test.timeout=1h", "-faults.stop", "-faults.shrink=0", "-faults.progress=1h",
-		fmt.Sprintf("-faults.seed=%d", seed), fmt.Sprintf("-faults.n=%d", n), "-faults.find="+m.Findings,
-		"-faults.profile="+Profiles[m.Name])
+		fmt.Sprintf("-faults.seed=%d", seed), fmt.Sprintf("-faults.n=%d", n), "-faults.find="+m.Findings)
 	cmd.Dir, cmd.Env = filepath.Join(root, "test/faults"), append(os.Environ(), switchedBy+"="+s.bug)
 	out, err := cmd.CombinedOutput()
 	var list []found

@@ -167,7 +167,7 @@ mutants: ## Plant small bugs into the engine, one at a time, and see that the si
 	@go test -tags mutants -count=1 -timeout 5h -v ./test/faults/mutants
 
 .PHONY: nightly
-nightly: ## Run what takes too long for every change, in about four hours; goes on after a failure
+nightly: ## Run what takes too long for every change, in about five hours; a failure does not end it
 	@tools/nightly
 
 .PHONY: fuzz

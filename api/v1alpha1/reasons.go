@@ -148,12 +148,12 @@ const (
 	// ReasonStageTimeout: The stage did not end within `stageTimeout`, and is not retried.
 	// Ended by: author.
 	// Do: Fix the package, or raise `spec.packages.PACKAGE.stageTimeout`: any edit of the spec retries the stage. To
-	// start over on one node without an edit: `kubectl annotate node NODE skyhook.nvidia.com/nodeState_NAME-`.
+	// retry it on one node without an edit: `kubectl skyhook package rerun PACKAGE --skyhook NAME --node NODE`.
 	ReasonStageTimeout = "StageTimeout"
 	// ReasonRetriesExhausted: The stage failed more often than `maxRetries` allows, and is not retried.
 	// Ended by: author.
 	// Do: Fix the package, or raise `spec.packages.PACKAGE.maxRetries`: any edit of the spec retries the stage. To
-	// start over on one node without an edit: `kubectl annotate node NODE skyhook.nvidia.com/nodeState_NAME-`.
+	// retry it on one node without an edit: `kubectl skyhook package rerun PACKAGE --skyhook NAME --node NODE`.
 	ReasonRetriesExhausted = "RetriesExhausted"
 	// ReasonReapplyAfterReboot: The node rebooted by itself, and its packages are applied again because
 	// `REAPPLY_ON_REBOOT` is `true`.

@@ -322,7 +322,7 @@ type WaitingNodes struct {
 	Nodes int `json:"nodes"`
 
 	// Message is a sentence for people. Where it differs between nodes, it is that
-	// of the first one by name.
+	// of the first one by name, and begins with that name.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`

@@ -20,7 +20,9 @@ func distinct(all []cause) []cause {
 	out := []cause{}
 	for _, c := range all {
 		same := func(o cause) bool { return o.Skyhook == c.Skyhook && o.Reason == c.Reason }
-		nodes := slices.IndexFunc(all, func(o cause) bool { return same(o) && len(c.Nodes) == 0 && len(o.Nodes) > 0 })
+		nodes := slices.IndexFunc(all, func(o cause) bool {
+			return same(o) && len(c.Nodes) == 0 && len(o.Nodes) > 0 && !c.wayOut
+		})
 		if nodes >= 0 {
 			if all[nodes].Since.IsZero() {
 				all[nodes].Since = c.Since

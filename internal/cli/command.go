@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -12,12 +13,14 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
 	"github.com/skyhook-operator/skyhook/internal/record"
-	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // conclude adds the command that ends a cause, where one command can.
 func (e explainer) conclude(v *view, f forecast.Forecast, c *cause) {
+	if c.later {
+		return
+	}
 	if len(c.Nodes) > 0 {
 		c.Command = forNodes(named(v.Skyhooks, c.Skyhook), c)
 	}
@@ -67,6 +70,9 @@ func forNodes(sk *v1alpha1.Skyhook, c *cause) string {
 			return fmt.Sprintf("kubectl taint node %s %s-", c.targets(sk, ""), c.by)
 		}
 	case v1alpha1.ReasonNodeStateMalformed, v1alpha1.ReasonNodeStateUnsealed:
+		if sk != nil && sk.DeletionTimestamp != nil { // without its record, nothing would be uninstalled there
+			return ""
+		}
 		return fmt.Sprintf("kubectl annotate node %s %s%s-", strings.Join(c.commanded(), " "), v1alpha1.AnnotationNodeStatePrefix,
 			c.Skyhook)
 	case v1alpha1.ReasonNodeNotReady:
@@ -79,7 +85,7 @@ func forNodes(sk *v1alpha1.Skyhook, c *cause) string {
 
 // forSkyhook ends what is about a Skyhook, or about a pod.
 func (e explainer) forSkyhook(v *view, f forecast.Forecast, c *cause) string {
-	switch c.Reason {
+	switch cmp.Or(c.of, c.Reason) {
 	case v1alpha1.ReasonPaused, v1alpha1.ReasonPausedWithPendingUninstall:
 		return without(c.Skyhook, v1alpha1.AnnotationPause)
 	case v1alpha1.ReasonAllStopped:
@@ -96,11 +102,20 @@ func (e explainer) forSkyhook(v *view, f forecast.Forecast, c *cause) string {
 			return fmt.Sprintf("kubectl delete pod -n %s %s", namespace, pod)
 		}
 	case v1alpha1.ReasonWaitingForPermit:
-		return forPermit(v, named(f.Skyhooks, c.Skyhook), c.Nodes)
+		return e.forPermit(v, named(f.Skyhooks, c.Skyhook), c)
 	case v1alpha1.ReasonFailureThreshold, v1alpha1.ReasonRolloutStopped:
-		return "kubectl skyhook resume-rollout " + c.Skyhook
+		return forStopped(named(f.Skyhooks, c.Skyhook), c)
 	}
 	return e.forPod(v, c)
+}
+
+// forStopped continues a rollout that is stopped; not while a node needs somebody, as the next ones would go the same way.
+func forStopped(sk *v1alpha1.Skyhook, c *cause) string {
+	if sk != nil && len(sk.Status.Attention) > 0 {
+		c.Do += " Before that is fixed, it starts the next nodes, which may go the same way."
+		return ""
+	}
+	return "kubectl skyhook resume-rollout " + c.Skyhook
 }
 
 func named(all []v1alpha1.Skyhook, name string) *v1alpha1.Skyhook {
@@ -113,7 +128,7 @@ func without(skyhook, annotation string) string {
 
 // forPod ends what keeps the pod of a stage from starting or from succeeding.
 func (e explainer) forPod(v *view, c *cause) string {
-	if c.stage == "" && c.Reason != v1alpha1.ReasonPodCannotStart {
+	if c.lost || c.stage == "" && c.Reason != v1alpha1.ReasonPodCannotStart {
 		return ""
 	}
 	if sk := named(v.Skyhooks, c.Skyhook); sk != nil {
@@ -168,55 +183,4 @@ func keyIn(from *corev1.EnvVarSource, kind, name string) string {
 		return from.ConfigMapKeyRef.Key
 	}
 	return ""
-}
-
-// forPermit lets one node more work in the first compartment of those that wait; empty if that is stopped, or only has to
-// wait for its batch, or for a node that something is wrong with: the next one would go the same way.
-func forPermit(v *view, sk *v1alpha1.Skyhook, nodes []string) string {
-	if sk == nil {
-		return ""
-	}
-	policy, prepared, compartment := compartmentOf(v, sk, nodes)
-	now, ok := sk.Status.CompartmentStatuses[compartment]
-	switch {
-	case now.BatchState != nil && now.BatchState.ShouldStop: // what failed comes first, see RolloutStopped
-		return ""
-	case !ok, slices.ContainsFunc(sk.Status.Attention, func(a v1alpha1.NodeAttention) bool {
-		return holds(sk, a.Node) && a.Status != v1alpha1.StatusInProgress
-	}), now.InProgress+now.Erroring < now.Ceiling, prepared != nil && prepared.BatchFull(sk, compartment):
-		return ""
-	}
-	more := now.Ceiling + 1
-	budget := fmt.Sprintf(`{"count":%d,"percent":null}`, more)
-	if policy == nil {
-		return fmt.Sprintf(`kubectl patch skyhook %s --type=merge -p '{"spec":{"interruptionBudget":%s}}'`, sk.Name, budget)
-	}
-	for i := range policy.Spec.Compartments {
-		if policy.Spec.Compartments[i].Name == compartment {
-			return fmt.Sprintf(`kubectl patch deploymentpolicy %s --type=json -p `+
-				`'[{"op":"replace","path":"/spec/compartments/%d/budget","value":{"count":%d}}]'`, policy.Name, i, more)
-		}
-	}
-	return fmt.Sprintf(`kubectl patch deploymentpolicy %s --type=merge -p '{"spec":{"default":{"budget":%s}}}'`, policy.Name, budget)
-}
-
-// compartmentOf is the one that the first of some nodes belongs to, of the policy that the Skyhook names; with the policy,
-// prepared if it is valid.
-func compartmentOf(v *view, sk *v1alpha1.Skyhook, nodes []string) (*v1alpha1.DeploymentPolicy, *rollout.Policy, string) {
-	i := slices.IndexFunc(v.Policies, func(p v1alpha1.DeploymentPolicy) bool { return p.Name == sk.Spec.DeploymentPolicy })
-	if i < 0 {
-		return nil, nil, rollout.DefaultCompartment
-	}
-	policy := &v.Policies[i]
-	prepared, err := rollout.PreparePolicy(policy)
-	if err != nil || len(nodes) == 0 {
-		return policy, nil, rollout.DefaultCompartment
-	}
-	var selected []rollout.Node
-	for k := range v.Nodes {
-		if n := &v.Nodes[k]; selects(sk, n) {
-			selected = append(selected, rollout.Node{Name: n.Name, Labels: n.Labels})
-		}
-	}
-	return policy, prepared, prepared.Homes(sk, selected)[nodes[0]]
 }

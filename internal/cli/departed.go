@@ -19,12 +19,12 @@ func (e explainer) departed(sk *v1alpha1.Skyhook, n *corev1.Node, all []cause) [
 	}
 	const keeps = "the node is no longer selected, but it was in progress and keeps its permit, which counts against the budget"
 	switch {
-	case len(all) > 0:
-		all[0].Message += "\n" + keeps
 	case !state.Ready(n):
-		all = append(all, e.cause(sk.Name, record.Wait{
+		all = slices.Insert(all, 0, e.cause(sk.Name, record.Wait{
 			Reason: v1alpha1.ReasonDepartedNotReady, Message: keeps + "; it is not Ready",
 		}, n.Name))
+	case len(all) > 0:
+		all[0].Message += "\n" + keeps
 	default:
 		all = append(all, e.cause(sk.Name, record.Wait{
 			Reason: notSelected, Frees: record.FreesNode, Message: keeps + ", until its work there is over",

@@ -55,7 +55,7 @@ func (s *screenOf) tell(msg tea.Msg) {
 func TestScreen(t *testing.T) {
 	c := newCluster(t)
 	s := rolling()
-	s.Status.Waiting[0].Message = "compartment rack-7: the batch is not over: node worker-7 is in progress"
+	s.Status.Waiting[0].Message = "compartment rack-7: the batch waits for node worker-7"
 	s.Status.Attention[0].Message = "tuning-apply exited with 2:\n\x1b[31mno such sysctl: vm.nr_overcommit_hugepages"
 	s.Status.Attention = append(s.Status.Attention, v1alpha1.NodeAttention{
 		Node: "worker-13", Status: v1alpha1.StatusInProgress, Reason: "WaitingForReboot", Since: metav1.NewTime(today),

@@ -63,11 +63,18 @@ type cause struct {
 	Nodes   []string `json:"nodes,omitempty"`
 	board.Cause
 
-	// by is what has to go or to change, as record.Wait has it; stage is the one that failed.
-	by    string
-	stage v1alpha1.Stage
+	// by is what has to go or to change, and of the reason that lasted too long, as record.Wait has them; stage is the one
+	// that failed.
+	by, of string
+	stage  v1alpha1.Stage
 	// first says that the command names only the first of the nodes.
 	first bool
+	// lost says that the pod did not fail, but was lost.
+	lost bool
+	// later says that nothing helps before another cause has ended.
+	later bool
+	// wayOut says that it tells how to do without what a node waits for.
+	wayOut bool
 }
 
 // why answers for one Skyhook, or for one node.
@@ -235,7 +242,7 @@ func (e explainer) causesOf(o *outlook, sk *v1alpha1.Skyhook, nodes []corev1.Nod
 	}
 	here = append(here, e.gone(o.view, sk)...)
 	whole := slices.DeleteFunc(e.conditions(named(o.Skyhooks, sk.Name), sk), func(c cause) bool {
-		return slices.ContainsFunc(here, func(o cause) bool { return o.Reason == c.Reason })
+		return !c.wayOut && slices.ContainsFunc(here, func(o cause) bool { return o.Reason == c.Reason })
 	})
 	return append(whole, here...)
 }
@@ -261,7 +268,11 @@ func (e explainer) conditions(now, sk *v1alpha1.Skyhook) []cause {
 				w.Since = known.LastTransitionTime
 			}
 		}
-		all = append(all, e.cause(sk.Name, w, ""))
+		whole := e.cause(sk.Name, w, "")
+		if whole.wayOut = kind == v1alpha1.ConditionDeletionBlocked; whole.wayOut {
+			whole.Do = "" // the message has it
+		}
+		all = append(all, whole)
 	}
 	return all
 }
@@ -277,78 +288,6 @@ func (e explainer) onNodes(o *outlook, sk *v1alpha1.Skyhook, nodes []corev1.Node
 		all = append(all, e.onNode(o, sk, n)...)
 	}
 	return all
-}
-
-func (e explainer) onNode(o *outlook, sk *v1alpha1.Skyhook, n *corev1.Node) []cause {
-	var all []cause
-	r, err := record.Read(sk.Name, n.Annotations)
-	if err == nil {
-		all = e.failures(o.sight, sk.Name, n, r)
-	}
-	decided := cmp.Or(o.nodes[n.Name], n)
-	_, why, _ := o.reason(sk.Name, decided)
-	told := slices.Clone(all)
-	for _, w := range o.forecast.Decided[forecast.NodeOf{Node: n.Name, Skyhook: sk.Name}] {
-		switch {
-		case slices.ContainsFunc(told, func(c cause) bool { return c.Package == w.Package && c.Reason == w.Reason }):
-			continue // a stage that failed for good also waits for a person
-		case w.Reason != v1alpha1.ReasonWaitingForPermit:
-		case why.Reason == v1alpha1.ReasonNodeNotReady:
-			continue // it gets none
-		default:
-			w.Message = cmp.Or(permitMessage(sk), w.Message)
-		}
-		w = remembered(r.Wait, w)
-		w.Since = sinceOf(o.view, sk.Name, n.Name, w)
-		all = append(all, e.cause(sk.Name, w, n.Name))
-	}
-	return e.departed(sk, n, e.because(o.sight, sk.Name, decided, r.Wait, all))
-}
-
-// because adds to what is told of a node why it does not progress for a Skyhook, if nothing of that does. known is what
-// its record tells.
-func (e explainer) because(see *sight, skyhook string, n *corev1.Node, known *record.Wait, told []cause) []cause {
-	here, w, waits := see.reason(skyhook, n)
-	w = remembered(known, w)
-	i := slices.IndexFunc(told, func(c cause) bool { return c.Reason == w.Reason })
-	held, _ := here.Held()
-	switch {
-	case !waits:
-		return told
-	case i >= 0 && held: // it also tells what becomes of cordon and place
-		told[i].Message = e.cause(skyhook, w, n.Name).Message
-		return told
-	case i >= 0:
-		if here.Away() && w.Reason != v1alpha1.ReasonNodeNotReady {
-			told[i].Message += "; the node is not Ready"
-		}
-		return told
-	case w.Reason == v1alpha1.ReasonWaitingForPermit:
-		w.Message = cmp.Or(permitMessage(see.of[skyhook].skyhook), "the node waits until others have finished, or until the operator plans again")
-	case w.Reason == v1alpha1.ReasonNodeNotReady && w.Since.IsZero():
-		w.Since = metav1.NewTime(here.NotReadySince)
-	}
-	c := e.cause(skyhook, w, n.Name)
-	for _, ready := range n.Status.Conditions {
-		if w.Reason == v1alpha1.ReasonNodeNotReady && ready.Type == corev1.NodeReady && ready.Message != "" {
-			c.Message += ": " + ready.Message
-		}
-	}
-	return append(told, c)
-}
-
-// remembered is a wait as the operator told it, if it knows more of it than a look at the cluster tells: that pods came
-// back takes several looks.
-func remembered(told *record.Wait, w record.Wait) record.Wait {
-	after := []string{ // of which the operator tells only where no pod comes back
-		v1alpha1.ReasonPodUnmanaged, v1alpha1.ReasonPodUsesEmptyDir, v1alpha1.ReasonPodTerminating, v1alpha1.ReasonEvicting,
-	}
-	if told == nil || told.Reason != v1alpha1.ReasonPodReturns || told.Package != w.Package || !slices.Contains(after, w.Reason) {
-		return w
-	}
-	known := *told
-	known.By = w.By
-	return known
 }
 
 func holds(sk *v1alpha1.Skyhook, node string) bool {
@@ -390,34 +329,9 @@ func sinceOf(v *view, skyhook, node string, w record.Wait) metav1.Time {
 	return metav1.Time{}
 }
 
-// failing is a stage that failed, with the last lines of what it printed.
-func (e explainer) failing(skyhook, node string, entry record.Entry) cause {
-	w := record.Wait{Package: entry.Name, Reason: entry.Reason, Since: entry.Since}
-	w.Message = fmt.Sprintf("%s of %s %s failed", entry.Stage, entry.Name, entry.Version)
-	if entry.Restarts > 0 {
-		w.Message += ", " + text.Count(int(entry.Restarts), "time")
-	}
-	w.Message += ": " + entry.Message
-	c := e.cause(skyhook, w, node)
-	c.Message, c.stage = w.Message, entry.Stage // what scripts print is not the operator's advice
-	if c.Do == "" {
-		c.Do = "Correct the package or its configuration; the stage is retried."
-	}
-	if entry.Reason == v1alpha1.ReasonStepFailed {
-		c.Do = "Correct the script, the configuration or the host. The step is retried with growing pauses, and at once when " +
-			"the package is run again."
-	}
-	if _, never := ofKubelet[entry.Reason]; never || entry.Reason == v1alpha1.ReasonPodRejected {
-		return c // no container started, so that there is no output
-	}
-	c.Do += e.addressed(fmt.Sprintf(" `kubectl skyhook package logs %s --skyhook %s --node %s --stage %s` prints its output.",
-		entry.Name, skyhook, node, entry.Stage))
-	return c
-}
-
 func (e explainer) cause(skyhook string, w record.Wait, node string) cause {
 	c := cause{
-		Skyhook: skyhook, by: w.By,
+		Skyhook: skyhook, by: w.By, of: w.Of,
 		Cause: board.Cause{Package: w.Package, Reason: w.Reason, Message: w.Message, Since: w.Since, EndedBy: string(w.Frees)},
 	}
 	if node != "" {
@@ -431,7 +345,11 @@ func (e explainer) cause(skyhook string, w record.Wait, node string) cause {
 			c.EndedBy = strings.Join(by, ", ")
 		}
 	}
-	advice := e.about(skyhook, node, w).advice(w.Reason)
+	about := e.about(skyhook, node, w)
+	advice := about.advice(w.Reason)
+	if w.Of != "" {
+		advice = about.advice(w.Of) + " " + advice
+	}
 	c.Message, c.Do = e.addressed(withoutAdvice(w.Message, advice)), e.addressed(advice)
 	if w.Reason == v1alpha1.ReasonPodCannotStart {
 		e.explain(&c, w.Message)

@@ -38,7 +38,7 @@ func (p *pass) drain(name string) bool {
 func (d *Drain) wait(name string) *record.Wait {
 	w := &record.Wait{Package: name, Reason: d.Reason, Message: d.Message, Frees: record.FreesOther, Overdue: d.TimedOut, By: d.By}
 	if d.TimedOut {
-		w.Reason = v1alpha1.ReasonDrainTimeout
+		w.Reason, w.Of = v1alpha1.ReasonDrainTimeout, d.Reason
 		w.Message = "the drain takes longer than spec.drain.timeoutSeconds: " + d.Reason + ": " + d.Message
 	}
 	return w

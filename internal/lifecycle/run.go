@@ -250,6 +250,7 @@ func (pod Pod) failures() int32 {
 func (p *pass) lost(e *record.Entry, pod Pod) {
 	e.State, e.Run = v1alpha1.StateInProgress, p.nextRun(e.Run) // so that the pause counts from this loss
 	e.Attempts = max(e.Attempts, e.AttemptsBefore+pod.Restarts) // those that nobody saw before
+	e.AttemptsBefore = e.Attempts
 	p.failWith(e, pod.Reason, pod.Message, e.Restarts+1)
 	if !pod.Terminating {
 		p.out.take(Step{Delete: &pod})

@@ -133,12 +133,12 @@ var texts = map[string]Text{
 	v1alpha1.ReasonStageTimeout: {
 		Meaning: "The stage did not end within `stageTimeout`, and is not retried.",
 		EndedBy: []string{"author"},
-		Do:      "Fix the package, or raise `spec.packages.PACKAGE.stageTimeout`: any edit of the spec retries the stage. To start over on one node without an edit: `kubectl annotate node NODE skyhook.nvidia.com/nodeState_NAME-`.",
+		Do:      "Fix the package, or raise `spec.packages.PACKAGE.stageTimeout`: any edit of the spec retries the stage. To retry it on one node without an edit: `kubectl skyhook package rerun PACKAGE --skyhook NAME --node NODE`.",
 	},
 	v1alpha1.ReasonRetriesExhausted: {
 		Meaning: "The stage failed more often than `maxRetries` allows, and is not retried.",
 		EndedBy: []string{"author"},
-		Do:      "Fix the package, or raise `spec.packages.PACKAGE.maxRetries`: any edit of the spec retries the stage. To start over on one node without an edit: `kubectl annotate node NODE skyhook.nvidia.com/nodeState_NAME-`.",
+		Do:      "Fix the package, or raise `spec.packages.PACKAGE.maxRetries`: any edit of the spec retries the stage. To retry it on one node without an edit: `kubectl skyhook package rerun PACKAGE --skyhook NAME --node NODE`.",
 	},
 	v1alpha1.ReasonReapplyAfterReboot: {
 		Meaning: "The node rebooted by itself, and its packages are applied again because `REAPPLY_ON_REBOOT` is `true`.",

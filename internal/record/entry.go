@@ -71,6 +71,11 @@ type Entry struct {
 	Superseded bool `json:"superseded,omitempty"`
 }
 
+// Attempted reports whether what failed is an attempt of the stage; else its pod was refused, was lost, or does not start.
+func (e Entry) Attempted() bool {
+	return e.Attempts > e.AttemptsBefore || e.Reason == v1alpha1.ReasonStepFailed
+}
+
 // Key is the entry's key in the record: "name|version".
 func (e Entry) Key() string { return Key(e.Name, e.Version) }
 

@@ -33,6 +33,8 @@ type Wait struct {
 	Package string `json:"package,omitempty"`
 	// Reason is one word in CamelCase.
 	Reason string `json:"reason"`
+	// Of is the reason that became this one by lasting too long, where there is another; what helps against it helps.
+	Of string `json:"of,omitempty"`
 	// Message is a sentence for people, at most MaxMessage bytes.
 	Message string `json:"message"`
 	// Since when it waits for this, in whole seconds.

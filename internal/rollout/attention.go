@@ -87,17 +87,18 @@ func (sum *summary) attend(node string, s v1alpha1.Status, w record.Wait) v1alph
 	return a
 }
 
-// wait is why a node does not progress; false when it does, or waits for its turn or for what holds all nodes.
+// wait is why a node does not progress; false when it does, or waits for its turn, or for what holds all nodes and for
+// nothing else.
 func (sum *summary) wait(i int) (record.Wait, bool) {
 	s, failure := sum.situation(i), sum.Nodes[i].Failure
 	w, told := s.Reason(sum.Nodes[i].Name)
 	held, everywhere := s.Held()
 	switch {
-	case !told, everywhere && failure == nil:
+	case !told, everywhere && failure == nil && !s.Lost():
 		return record.Wait{}, false
 	case sum.statuses[i] == v1alpha1.StatusWaiting && w.Reason == v1alpha1.ReasonWaitingForPermit:
 		return record.Wait{}, false
-	case held && failure != nil: // it is not tried again meanwhile, so nothing else may tell
+	case failure != nil && (held || w.Reason == v1alpha1.ReasonNodeNotReady): // nothing else may tell, as it is not tried again
 		w.Message += "; before that: " + failure.Message
 	}
 	return w, true

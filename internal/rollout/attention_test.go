@@ -28,9 +28,9 @@ func TestAttentionOfNodesThatAreAway(t *testing.T) {
 		{"in progress", true, "in_progress begun not-ready", lost},
 		{"in progress without a permit", false, "in_progress not-ready", lost},
 		{"it gives its permit back", true, "not-ready held=NodeIgnored", "NodeIgnored: held: NodeIgnored"},
-		{"failing", true, "erroring trouble=StepFailed not-ready", "StepFailed: trouble: StepFailed; the node is not Ready"},
+		{"failing", true, "erroring trouble=StepFailed not-ready", lost + "; before that: trouble: StepFailed"},
 		{"failing without a word", true, "erroring not-ready", lost},
-		{"waiting", true, "in_progress wait=WaitingForPodToEnd not-ready", "WaitingForPodToEnd: wait: WaitingForPodToEnd; the node is not Ready"},
+		{"waiting", true, "in_progress wait=WaitingForPodToEnd not-ready", lost},
 		{"rebooting for us", true, "in_progress reboots not-ready", "NodeNotReady: the node is not Ready, as during a reboot; work continues when it is Ready"},
 		{"waiting for its reboot", true, "in_progress reboots wait=WaitingForReboot not-ready", "WaitingForReboot: wait: WaitingForReboot"},
 	} {

@@ -126,22 +126,36 @@ func (sum *summary) causes(c *compartment) map[string][]string {
 	}
 	for _, o := range c.state.Closed {
 		for _, order := range o.Holding {
-			cause := "tried again"
-			if of := sum.orders[order]; of.node < 0 {
-				cause = gone
+			of, cause := sum.orders[order], gone
+			if of.node >= 0 {
+				cause = since(&sum.Nodes[of.node], sum.Hold != nil)
 			}
-			tell(sum.orders[order].permit.Node, cause)
+			tell(of.permit.Node, cause)
 		}
 	}
 	for _, name := range c.state.Lost { // also if they are in another compartment now
 		switch n := sum.node(name); {
 		case n == nil, !n.Facts.Begun && !n.Facts.Complete: // or another has its name now
 			tell(name, gone)
-		case n.Facts.Complete:
-			tell(name, "complete since")
 		default:
-			tell(name, "tried again")
+			tell(name, since(n, sum.Hold != nil))
 		}
 	}
 	return causes
+}
+
+// since is what became of a node that stopped a compartment; held says that nothing is tried again anywhere.
+func since(n *Node, held bool) string {
+	switch {
+	case n.Facts.Complete:
+		return "complete since"
+	case n.TakenOut():
+		return "taken out"
+	case n.Hold != nil && n.Hold.Unusable:
+		return "its record cannot be read"
+	case n.Failing() && (held || !n.AwaitsTurn()), n.Facts.Unavailable:
+		return n.BadBecause()
+	default:
+		return "tried again"
+	}
 }

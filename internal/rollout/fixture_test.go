@@ -139,6 +139,7 @@ func describe(n *rollout.Node, word string) {
 		n.Labels[k] = v
 	case "trouble":
 		n.Failure = &record.Wait{Reason: v, Message: "trouble: " + v, Since: since}
+		n.Facts.Attempted = v == v1alpha1.ReasonStepFailed
 	default:
 		panic("no such word: " + word)
 	}

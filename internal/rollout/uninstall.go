@@ -181,10 +181,11 @@ func (sum *summary) pendingNodes() []string {
 	return pending
 }
 
-// stuckNodes returns the sorted names of the nodes on which a deletion does not progress, and what is in the way on the
-// first; none while it progresses on any. One that waits for a permit waits for those.
+// stuckNodes returns what is in the way of a deletion on the first node by name on which it does not progress, and the
+// sorted names of those with the same in their way: the way out is for no others. None while it progresses on any; one
+// that waits for a permit waits for those.
 func (sum *summary) stuckNodes() (why record.Wait, stuck []string) {
-	first, waits := "", false
+	first, waits, reasons := "", false, map[string]string{}
 	for i := range sum.Nodes {
 		n := &sum.Nodes[i]
 		if n.Facts.Complete {
@@ -196,7 +197,7 @@ func (sum *summary) stuckNodes() (why record.Wait, stuck []string) {
 			if len(stuck) == 0 || n.Name < first {
 				first, why = n.Name, w
 			}
-			stuck = append(stuck, n.Name)
+			stuck, reasons[n.Name] = append(stuck, n.Name), w.Reason
 		case n.Hold != nil, sum.holds[i], n.Busy(sum.paced), n.Failing() && !n.AwaitsTurn():
 			return record.Wait{}, nil
 		default:
@@ -207,7 +208,7 @@ func (sum *summary) stuckNodes() (why record.Wait, stuck []string) {
 		return record.Wait{}, nil
 	}
 	slices.Sort(stuck)
-	return why, stuck
+	return why, slices.DeleteFunc(stuck, func(name string) bool { return reasons[name] != why.Reason })
 }
 
 // uninstallStuck is what a deletion cannot get past on a node by itself; false when it can: what else holds the node,

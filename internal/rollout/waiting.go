@@ -50,13 +50,14 @@ func WaitsInProgress(in Input, permits []v1alpha1.Permit) []record.Wait {
 	return waits
 }
 
-// waiting counts the nodes that wait, by reason. Each has the message of its first node by name, but a permit is the
-// matter of all nodes.
+// waiting counts the nodes that wait, by reason. Each has the message of its first node by name, and that node's name
+// where others tell another one; but a permit is the matter of all nodes.
 func (sum *summary) waiting() []v1alpha1.WaitingNodes {
 	type waiters struct {
 		nodes   int
 		first   string
 		message string
+		differ  bool
 	}
 	sums := map[string]*waiters{}
 	for i := range sum.Nodes {
@@ -70,14 +71,18 @@ func (sum *summary) waiting() []v1alpha1.WaitingNodes {
 			sums[w.Reason] = s
 		}
 		s.nodes++
+		s.differ = s.differ || w.Message != s.message
 		if sum.Nodes[i].Name < s.first {
 			s.first, s.message = sum.Nodes[i].Name, w.Message
 		}
 	}
 	list := make([]v1alpha1.WaitingNodes, 0, len(sums))
 	for reason, s := range sums {
-		if reason == v1alpha1.ReasonWaitingForPermit {
+		switch {
+		case reason == v1alpha1.ReasonWaitingForPermit:
 			s.message = sum.full()
+		case s.differ:
+			s.message = "node " + s.first + ": " + s.message
 		}
 		list = append(list,
 			v1alpha1.WaitingNodes{Reason: reason, Nodes: s.nodes, Message: text.Shorten(s.message, maxDetail)})
@@ -146,21 +151,13 @@ func (sum *summary) fullIn(c *compartment) string {
 	case c.crowded:
 		return fmt.Sprintf("%d nodes have a permit, and the status has no room for more", len(sum.permits))
 	case c.state.BatchSize > 0:
-		return fmt.Sprintf("the batch is not over: %s", isInProgress(names))
+		return "the batch waits for " + text.Nodes(names)
 	}
 	batch := "first"
 	if c.state.CurrentBatch > 1 {
 		batch = "next"
 	}
-	return fmt.Sprintf("the %s batch has not started: %s", batch, isInProgress(names))
-}
-
-// isInProgress says which nodes have to be done first.
-func isInProgress(names []string) string {
-	if len(names) == 1 {
-		return text.Nodes(names) + " is in progress"
-	}
-	return text.Nodes(names) + " are in progress"
+	return fmt.Sprintf("the %s batch waits for %s", batch, text.Nodes(names))
 }
 
 // occupying names the nodes that count against the ceiling of a compartment.

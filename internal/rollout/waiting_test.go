@@ -56,16 +56,16 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 		{name: "invalid", nodes: "n1; n2 held=NodeIgnored; n3 complete", hold: holdInvalid, want: "2 SpecInvalid: spec.serial: no"},
 		{
 			name: "for a batch", permits: two[:1], policy: policy(t, byTwos), state: "{currentBatch: 1, batchSize: 2, succeeded: 1}",
-			nodes: "n1; n2 complete; n3; n4", want: "2 WaitingForPermit: the batch is not over: node n1 is in progress",
+			nodes: "n1; n2 complete; n3; n4", want: "2 WaitingForPermit: the batch waits for node n1",
 		},
 		{
 			name: "for a batch of permits that were given before there was a policy", permits: two, policy: byFours,
-			nodes: "n1 in_progress; n2; n3; n4", want: "2 WaitingForPermit: the batch is not over: nodes n1, n2 are in progress",
+			nodes: "n1 in_progress; n2; n3; n4", want: "2 WaitingForPermit: the batch waits for nodes n1, n2",
 		},
 		{
 			name: "in compartments", permits: two, policy: byZone, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 tier=gpu; n3 tier=gpu; n2; n4; n5 complete done=4/9", want: "2 WaitingForPermit: compartment gpu: the budget of 1 node is used by n1; " +
-				"compartment __default__: the batch is not over: node n2 is in progress",
+				"compartment __default__: the batch waits for node n2",
 		},
 		{
 			name: "in a stopped compartment", policy: byZone, state: stoppedState,

@@ -18,6 +18,8 @@ type Facts struct {
 	// Failed: the attempts that it has are used up, or something lasts longer than the spec allows. A run that failed and
 	// is tried again is no such verdict.
 	Failed bool
+	// Attempted: what failed first, by name, is an attempt of a stage: its pod ran.
+	Attempted bool
 	// AwaitsTurn: what failed could be retried, but for a permit or for something outside of the node, or is retried as
 	// the spec was edited since.
 	AwaitsTurn bool
@@ -54,12 +56,10 @@ func FactsOf(skyhook string, w Wanted, n record.Node, inFlight *record.Interrupt
 	held := n.Wait != nil && slices.Contains(
 		[]record.Frees{record.FreesOther, record.FreesAdministrator, record.FreesAuthor}, n.Wait.Frees)
 	for _, e := range w.Relevant(n) {
-		its := n.Wait != nil && (n.Wait.Package == "" || n.Wait.Package == e.Name)
-		f.AwaitsTurn = f.AwaitsTurn || e.State == v1alpha1.StateErroring && its && !n.Wait.Overdue &&
-			(n.Wait.Frees == record.FreesOther || n.Wait.Frees == record.FreesAdministrator)
-		f.AwaitsTurn = f.AwaitsTurn || w.retries(e) && (n.Wait == nil || n.Wait.Reason == e.Reason ||
-			its && !n.Wait.Overdue && n.Wait.Reason == v1alpha1.ReasonWaitingForPodToEnd)
-		f.FailedRun = f.FailedRun || e.State == v1alpha1.StateErroring
+		f.AwaitsTurn = f.AwaitsTurn || w.awaitsTurn(e, n.Wait)
+		if e.State == v1alpha1.StateErroring && !f.FailedRun {
+			f.FailedRun, f.Attempted = true, e.Attempted()
+		}
 		f.Failed = f.Failed || w.FailedForGood(e)
 		f.InProgress = f.InProgress || e.State == v1alpha1.StateInProgress && !held
 	}
@@ -79,6 +79,16 @@ func (w Wanted) looked(wait *record.Wait) bool {
 // Edited reports whether the spec was edited since the entry's run began. Any edit counts, as the limits of a stage are no
 // part of a pod's hash.
 func (w Wanted) Edited(e record.Entry) bool { return e.Generation != w.Generation }
+
+// awaitsTurn reports whether an entry that failed could be retried, but for what the node waits for, or is to be.
+func (w Wanted) awaitsTurn(e record.Entry, wait *record.Wait) bool {
+	if e.State != v1alpha1.StateErroring {
+		return false
+	}
+	its := wait != nil && (wait.Package == "" || wait.Package == e.Name) && !wait.Overdue
+	return its && (wait.Frees == record.FreesOther || wait.Frees == record.FreesAdministrator) ||
+		w.retries(e) && (wait == nil || wait.Reason == e.Reason || its && wait.Reason == v1alpha1.ReasonWaitingForPodToEnd)
+}
 
 // retries reports whether an edit makes the node try again what failed there, as soon as it sees it.
 func (w Wanted) retries(e record.Entry) bool {

@@ -18,18 +18,23 @@ func (s *Situation) Reason(node string) (record.Wait, bool) {
 		return record.Wait{}, false
 	case s.Facts.Complete: // something is left there all the same
 		return *s.Wait, true
+	case !held && s.Lost() && !s.neverCameBack(): // nobody can do anything about what else is wrong there
+		return s.away(node, status)
 	case status == v1alpha1.StatusErroring && s.Failure != nil:
 		return s.aside(s.failure()), true
 	case held:
 		return s.keeps(node, s.held()), true
-	case s.Wait != nil && moves && s.Away() && s.Wait.Frees == record.FreesNode: // such a node ends nothing
-		return s.away(node, status)
 	case s.Wait != nil && moves:
 		return s.aside(*s.Wait), true
 	case s.Wait != nil && (s.Facts.NeedsAuthor || s.Wait.Frees == record.FreesNode): // it fails without a permit
 		return *s.Wait, true
 	}
 	return s.away(node, status)
+}
+
+// neverCameBack reports whether the node failed because it is not Ready after its reboot: that says more.
+func (s *Situation) neverCameBack() bool {
+	return s.Failing() && s.Failure != nil && s.Failure.Reason == v1alpha1.ReasonRebootTimeout
 }
 
 // keeps is the wait of a hold, with what becomes of the node's cordon and of its place meanwhile.
@@ -49,6 +54,9 @@ func (s *Situation) keeps(node string, hold *Hold) record.Wait {
 	case s.Facts.Disturbed:
 		w.Message += "; the node stays cordoned meanwhile: to uncordon it, set the annotation " + v1alpha1.AnnotationDisable +
 			` to "true"`
+	}
+	if s.Lost() && !hold.TakesOut {
+		w.Message += "; the node is not Ready; " + BringBack(node)
 	}
 	return w
 }
@@ -95,7 +103,7 @@ func (s *Situation) Away() bool { return s.Facts.Unavailable && !s.Facts.Interru
 
 // aside adds to what a node tells that it is away as well.
 func (s *Situation) aside(w record.Wait) record.Wait {
-	if s.Away() {
+	if s.Away() && !s.neverCameBack() {
 		w.Message += "; the node is not Ready"
 	}
 	return w

@@ -32,16 +32,19 @@ var (
 	ignored  = &situation.Hold{Status: v1alpha1.StatusBlocked, TakesOut: true, Wait: *wait("NodeIgnored", record.FreesAdministrator)}
 	unusable = &situation.Hold{Status: v1alpha1.StatusUnknown, Unusable: true, Wait: *wait("NodeStateMalformed", record.FreesAdministrator)}
 
-	complete    = situation.Facts{Complete: true}
-	working     = situation.Facts{InProgress: true, Begun: true}
-	failing     = situation.Facts{FailedRun: true, Begun: true}
-	failed      = situation.Facts{FailedRun: true, Failed: true, Begun: true}
-	needsAuthor = situation.Facts{NeedsAuthor: true}
-	away        = situation.Facts{Unavailable: true}
-	lost        = situation.Facts{Unavailable: true, InProgress: true, Begun: true}
-	drained     = situation.Facts{Unavailable: true, InProgress: true, Begun: true, Disturbed: true}
-	rebooting   = situation.Facts{Unavailable: true, Disturbed: true, Interrupting: true, Begun: true}
+	complete       = situation.Facts{Complete: true}
+	working        = situation.Facts{InProgress: true, Begun: true}
+	failing        = situation.Facts{FailedRun: true, Begun: true}
+	failed         = situation.Facts{FailedRun: true, Failed: true, Begun: true}
+	needsAuthor    = situation.Facts{NeedsAuthor: true}
+	away           = situation.Facts{Unavailable: true}
+	lost           = situation.Facts{Unavailable: true, InProgress: true, Begun: true}
+	deadAndFailing = situation.Facts{Unavailable: true, FailedRun: true, Begun: true}
+	drained        = situation.Facts{Unavailable: true, InProgress: true, Begun: true, Disturbed: true}
+	rebooting      = situation.Facts{Unavailable: true, Disturbed: true, Interrupting: true, Begun: true}
 )
+
+var reboot = &record.Interrupt{Type: v1alpha1.InterruptReboot, Since: metav1.NewTime(at(40 * time.Minute))}
 
 // TestStatusAndReason is the one table of what people are shown of a node, wherever they look.
 func TestStatusAndReason(t *testing.T) {
@@ -78,8 +81,12 @@ func TestStatusAndReason(t *testing.T) {
 		{"not Ready in the middle of work", situation.Situation{Facts: lost}, "in_progress", "NodeNotReady"},
 		{"not Ready, and nothing that it should do happens", situation.Situation{Facts: lost, Wait: wait("PodCannotStart", record.FreesNode)}, "in_progress", "NodeNotReady"},
 		{"not Ready under our cordon", situation.Situation{Facts: drained, Wait: wait("Evicting", record.FreesNode)}, "in_progress", "NodeNotReady"},
-		{"not Ready for its reboot, and its pod does not start", situation.Situation{Facts: rebooting, Permit: true, Wait: wait("PodCannotStart", record.FreesNode)}, "in_progress", "PodCannotStart"},
-		{"not Ready for its reboot", situation.Situation{Facts: rebooting, Permit: true}, "in_progress", "NodeNotReady"},
+		{"not Ready in the middle of a drain", situation.Situation{Facts: drained, Wait: wait("ProtectedPod", record.FreesOther)}, "in_progress", "NodeNotReady"},
+		{"not Ready, and it fails", situation.Situation{Facts: deadAndFailing, Failure: failure}, "erroring", "NodeNotReady"},
+		{"not Ready, and tainted in the middle of work", situation.Situation{Facts: lost, Hold: tainted}, "blocked", "TaintNotTolerable"},
+		{"it did not come back from its reboot", situation.Situation{Facts: deadAndFailing, Failure: wait("RebootTimeout", record.FreesAdministrator)}, "erroring", "RebootTimeout"},
+		{"not Ready for its reboot, and its pod does not start", situation.Situation{Facts: rebooting, Permit: true, Interrupt: reboot, Wait: wait("PodCannotStart", record.FreesNode)}, "in_progress", "PodCannotStart"},
+		{"not Ready for its reboot", situation.Situation{Facts: rebooting, Permit: true, Interrupt: reboot}, "in_progress", "NodeNotReady"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, told := c.of.Reason("n1")
@@ -93,9 +100,10 @@ func TestStatusAndReason(t *testing.T) {
 // TestVerdict is what a node means for its batch, by design.md section 10.
 func TestVerdict(t *testing.T) {
 	const pending, good, bad, left = situation.Pending, situation.Good, situation.Bad, situation.Left
-	reboot := &record.Interrupt{Type: v1alpha1.InterruptReboot, Since: metav1.NewTime(at(40 * time.Minute))}
 	restart := &record.Interrupt{Type: v1alpha1.InterruptService, Since: metav1.NewTime(at(10 * time.Minute))}
 	begun := situation.Facts{Begun: true}
+	attempted := failing
+	attempted.Attempted = true
 	awaits := failed
 	awaits.AwaitsTurn = true
 	for _, c := range []struct {
@@ -113,7 +121,7 @@ func TestVerdict(t *testing.T) {
 		{"all its attempts failed", situation.Situation{Facts: failed}, bad, 0},
 		{"they failed, and it has yet to look at a new turn", situation.Situation{Facts: awaits}, pending, 0},
 		{"an attempt failed just now", situation.Situation{Facts: failing, Failure: &record.Wait{Since: metav1.NewTime(at(time.Minute))}}, pending, 4 * time.Minute},
-		{"an attempt failed, and the next one takes long", situation.Situation{Facts: failing, Failure: &record.Wait{Reason: "StepFailed", Since: metav1.NewTime(at(time.Hour))}}, pending, 0},
+		{"an attempt failed, and the next one takes long", situation.Situation{Facts: attempted, Failure: &record.Wait{Since: metav1.NewTime(at(time.Hour))}}, pending, 0},
 		{"it failed, and an earlier Skyhook keeps it from being tried again", situation.Situation{Hold: later, Facts: failing, Failure: &record.Wait{Since: metav1.NewTime(at(time.Hour))}}, pending, 0},
 		{"it fails for long, whatever it is", situation.Situation{Facts: failing, Failure: &record.Wait{Since: metav1.NewTime(at(6 * time.Minute))}}, bad, 0},
 		{"only another spec helps in the middle of work", situation.Situation{Facts: situation.Facts{Begun: true, NeedsAuthor: true}}, bad, 0},

@@ -54,7 +54,7 @@ func (s *Situation) Judge(now time.Time) (Verdict, time.Duration) {
 // inTime is the verdict on a node that is neither done nor failed: it may be away, or kept from us, for too long.
 func (s *Situation) inTime(now time.Time) (Verdict, time.Duration) {
 	var limits []time.Time
-	if s.Failing() && s.Hold == nil && !s.AwaitsTurn() && s.Failure != nil && s.Failure.Reason != v1alpha1.ReasonStepFailed {
+	if s.Failing() && s.Hold == nil && !s.AwaitsTurn() && s.Failure != nil && !s.Facts.Attempted {
 		limits = append(limits, s.Failure.Since.Add(failedAfter))
 	}
 	if s.Facts.Unavailable {
@@ -103,6 +103,8 @@ func (s *Situation) barred() bool {
 // BadBecause says in two words what is wrong with a node on which the verdict is bad.
 func (s *Situation) BadBecause() string {
 	switch {
+	case s.Failing() && s.Away():
+		return "failing, and not Ready"
 	case s.Failing():
 		return "failing"
 	case s.Facts.NeedsAuthor:

@@ -44,7 +44,7 @@ func TestInputOfANode(t *testing.T) {
 		{name: "new", hold: "WaitingForSkyhook"},
 		{name: "at work", record: entry(v1alpha1.StateInProgress), facts: situation.Facts{InProgress: true, Begun: true}, hold: "WaitingForSkyhook", states: 1},
 		{name: "complete waits for nobody", record: done, facts: situation.Facts{Complete: true}, states: 1},
-		{name: "erroring", record: entry(v1alpha1.StateErroring), facts: situation.Facts{FailedRun: true, Begun: true}, hold: "WaitingForSkyhook", trouble: "StepFailed: package a stage config: exit code 1", states: 1},
+		{name: "erroring", record: entry(v1alpha1.StateErroring), facts: situation.Facts{FailedRun: true, Attempted: true, Begun: true}, hold: "WaitingForSkyhook", trouble: "StepFailed: package a stage config: exit code 1", states: 1},
 		{name: "waits", record: waits, facts: situation.Facts{Begun: true}, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
 		{name: "waits for too long", record: overdue, facts: situation.Facts{FailedRun: true, Failed: true, Begun: true, Disturbed: true}, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
 		{name: "only another spec helps", record: stuck, facts: situation.Facts{NeedsAuthor: true}, hold: "WaitingForSkyhook", wait: "Any: edit"},

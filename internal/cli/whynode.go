@@ -53,19 +53,18 @@ func (e explainer) because(see *sight, skyhook string, n *corev1.Node, known *re
 	w = remembered(known, w)
 	i := slices.IndexFunc(told, func(c cause) bool { return c.Reason == w.Reason })
 	held, _ := here.Held()
-	if i > 0 && here.Lost() { // before all that nobody can do anything about meanwhile
-		told = slices.Insert(slices.Delete(slices.Clone(told), i, i+1), 0, told[i])
-		i = 0
-	}
 	switch {
-	case i < 0 && here.Lost():
-		told = slices.Insert(told, 0, e.reason(see, skyhook, n, &here, w))
 	case i < 0:
+		i = len(told)
 		told = append(told, e.reason(see, skyhook, n, &here, w))
 	case held: // it also tells what becomes of cordon and place
 		told[i].Message = e.cause(skyhook, w, n.Name).Message
 	case here.Away() && w.Reason != v1alpha1.ReasonNodeNotReady && w.Reason != v1alpha1.ReasonRebootTimeout:
 		told[i].Message += "; the node is not Ready"
+	}
+	if here.Lost() { // before all that nobody can do anything about meanwhile
+		first := told[i]
+		told = slices.Insert(slices.Delete(told, i, i+1), 0, first)
 	}
 	postpone(told, &here, w.Reason)
 	return told

@@ -136,6 +136,16 @@ func TestStaleNotReady(t *testing.T) {
 	}
 }
 
+// unrevoked is how many permits let a node work.
+func unrevoked(permits []v1alpha1.Permit) (n int) {
+	for _, p := range permits {
+		if !p.Revoked {
+			n++
+		}
+	}
+	return n
+}
+
 // Kubectl skyhook reset in the middle of an edit.
 func TestResetLetsAllStaleBegin(t *testing.T) {
 	s := skyhook(0)
@@ -150,13 +160,7 @@ func TestResetLetsAllStaleBegin(t *testing.T) {
 	s.Status = rollout.Plan(in)
 	s.Status = rollout.Restart(s.Status)
 	s.Status = rollout.Plan(in)
-	free := 0
-	for _, p := range s.Status.Permits {
-		if !p.Revoked {
-			free++
-		}
-	}
-	if free > 1 {
+	if free := unrevoked(s.Status.Permits); free > 1 {
 		t.Errorf("%d nodes may begin the new content in the first batch of 1", free)
 	}
 }

@@ -83,13 +83,7 @@ func TestReplacedBesideTheNextBatch(t *testing.T) {
 	in.Nodes[0].Created, in.Now = now.Add(time.Minute), now.Add(2*time.Minute)
 	for range 2 {
 		s.Status = rollout.Plan(in)
-		free := 0
-		for _, p := range s.Status.Permits {
-			if !p.Revoked {
-				free++
-			}
-		}
-		if free > 1 {
+		if free := unrevoked(s.Status.Permits); free > 1 {
 			t.Errorf("%d nodes may work in a batch of 1: %s", free, text(s.Status.Permits))
 		}
 	}

@@ -40,6 +40,16 @@ func queued(wake func(q state.Queue)) string {
 	return names(list)
 }
 
+// wokenBy are the nodes that a change of a Skyhook queues.
+func (w *world) wokenBy(t *testing.T, before *v1alpha1.Skyhook, change func(*v1alpha1.Skyhook)) string {
+	t.Helper()
+	after := before.DeepCopy()
+	change(after)
+	return queued(func(q state.Queue) {
+		w.skyhookHandler().Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
+	})
+}
+
 func TestChangedPermits(t *testing.T) {
 	a, b := v1alpha1.Permit{Node: "a", Order: 1, Generation: 1}, v1alpha1.Permit{Node: "b", Order: 2, Generation: 1}
 	renewed := v1alpha1.Permit{Node: "a", Order: 3, Generation: 1}
@@ -103,12 +113,7 @@ func TestSkyhookUpdateWakes(t *testing.T) {
 		}, "left new old"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			after := before.DeepCopy()
-			c.change(after)
-			got := queued(func(q state.Queue) {
-				w.skyhookHandler().Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
-			})
-			if got != c.want {
+			if got := w.wokenBy(t, before, c.change); got != c.want {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -150,12 +155,7 @@ func TestWakesLater(t *testing.T) {
 		}, "at-work"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			after := before.DeepCopy()
-			c.change(after)
-			got := queued(func(q state.Queue) {
-				w.skyhookHandler().Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
-			})
-			if got != c.want {
+			if got := w.wokenBy(t, before, c.change); got != c.want {
 				t.Errorf("got %q", got)
 			}
 		})

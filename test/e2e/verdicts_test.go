@@ -37,7 +37,7 @@ func TestHostThatDiesStopsAtTheCanary(t *testing.T) {
 	t.Cleanup(func() { revive(first) })
 
 	untilCondition(t, name, v1alpha1.ConditionRolloutStopped, "batch 1 was bad", "(not Ready: "+first+")")
-	why(t, name, others(t, first)[0], v1alpha1.ReasonWaitingForPermit, "stopped by bad batches")
+	told(t, name, others(t, first)[0], v1alpha1.ReasonWaitingForPermit, "stopped by bad batches", "kubectl skyhook why "+name)
 	if now := holders(getSkyhook(t, name)); len(now) != 1 || now[0] != first {
 		t.Errorf("permits are those of %v, want the one of %s, whose place is not free", now, first)
 	}

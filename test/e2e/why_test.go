@@ -23,17 +23,8 @@ import (
 // returns the command that ends it, and whether it is for the node's own shell.
 func why(t *testing.T, skyhook, node, reason string, texts ...string) (command string, onNode bool) {
 	t.Helper()
-	var out, found string
-	err := wait.PollUntilContextTimeout(t.Context(), 250*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		out = mustPlugin(t, "why", "node", node)
-		found = block(out, skyhook+" on "+node, reason)
-		// In the moment before the operator records a failure, why foretells it, and knows no command yet.
-		return found != "" && containsAll(found, texts) && strings.Contains(found, "\n    Command"), nil
-	})
-	if err != nil {
-		t.Fatalf("why node %s does not say %s of %s with %q and a command:\n%s\n%s", node, reason, skyhook, texts, out, describe(t, skyhook))
-	}
-	t.Log(found)
+	// In the moment before the operator records a failure, why foretells it, and knows no command yet.
+	found := told(t, skyhook, node, reason, append(texts, "\n    Command")...)
 	for _, line := range strings.Split(found, "\n") {
 		if c, ok := strings.CutPrefix(line, "    Command: "); ok {
 			return c, false
@@ -44,6 +35,22 @@ func why(t *testing.T, skyhook, node, reason string, texts ...string) (command s
 	}
 	t.Fatalf("why node %s prints no command:\n%s", node, found)
 	return "", false
+}
+
+// told waits until why tells the reason of a node with all texts, and returns what it says of that.
+func told(t *testing.T, skyhook, node, reason string, texts ...string) (found string) {
+	t.Helper()
+	var out string
+	err := wait.PollUntilContextTimeout(t.Context(), 250*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		out = mustPlugin(t, "why", "node", node)
+		found = block(out, skyhook+" on "+node, reason)
+		return found != "" && containsAll(found, texts), nil
+	})
+	if err != nil {
+		t.Fatalf("why node %s does not say %s of %s with %q:\n%s\n%s", node, reason, skyhook, texts, out, describe(t, skyhook))
+	}
+	t.Log(found)
+	return found
 }
 
 // block is what is said about one cause: the line that names it, and those below that are indented.

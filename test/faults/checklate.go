@@ -15,10 +15,12 @@ const (
 	lateness = 3 * time.Minute
 )
 
-// overdue is a pod that lasts longer than its stage may, since a step.
+// overdue is a pod that lasts longer than its stage may, since a step. Once that is told, its run may be taken back, and
+// its pod be all that is left of it, for as long as its host is away.
 type overdue struct {
 	step     int
 	operator string
+	told     bool
 }
 
 // checkLate: a stage that lasts longer than the spec allows is told of, whether its node is alive or dead.
@@ -34,13 +36,14 @@ func (c *watcher) checkLate(atRest bool) {
 			delete(c.overdue, pod.UID)
 			continue
 		}
-		was, known := c.overdue[pod.UID]
-		if !known || was.operator != who {
-			c.overdue[pod.UID] = overdue{c.w.step, who}
-			continue
+		since, known := c.overdue[pod.UID]
+		if !known || since.operator != who {
+			since.step, since.operator = c.w.step, who
 		}
-		if says := n.Labels[v1alpha1.GroupName+"/status_"+s.Name]; says != string(v1alpha1.StatusErroring) &&
-			(atRest || c.w.step-was.step > unawareSteps) {
+		says := n.Labels[v1alpha1.GroupName+"/status_"+s.Name]
+		since.told = since.told || says == string(v1alpha1.StatusErroring)
+		c.overdue[pod.UID] = since
+		if !since.told && since.step < c.w.step && (atRest || c.w.step-since.step > unawareSteps) {
 			c.w.findClass("timeout-late", string(identityOf(pod).Stage), "%s lasts %s, and node %s says %q of %s",
 				pod.Name, c.w.now.Sub(pod.CreationTimestamp.Time), n.Name, says, s.Name)
 		}

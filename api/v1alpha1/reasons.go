@@ -358,14 +358,16 @@ const (
 	ReasonNodesErroring = "NodesErroring"
 	// ReasonRolloutStopped: Too many bad batches in a row stopped the rollout, and no node is in progress.
 	// Ended by: administrator, author.
-	// Do: Fix what `status.attention` names. Then edit the spec, or continue with `kubectl annotate skyhook NAME
-	// --overwrite skyhook.nvidia.com/resume="$(date +%s)"`.
+	// Do: Fix what failed on the nodes that the message names; for those that still fail, `status.attention` says why.
+	// Then edit the spec, or continue with `kubectl annotate skyhook NAME --overwrite
+	// skyhook.nvidia.com/resume="$(date +%s)"`.
 	ReasonRolloutStopped = "RolloutStopped"
 	// ReasonFailureThreshold: The number of bad batches in a row reached the compartment's `failureThreshold`. No new
 	// batch starts there.
 	// Ended by: administrator, author.
-	// Do: Fix what `status.attention` names. Then edit the spec, or continue with `kubectl annotate skyhook NAME
-	// --overwrite skyhook.nvidia.com/resume="$(date +%s)"`.
+	// Do: Fix what failed on the nodes that the message names; for those that still fail, `status.attention` says why.
+	// Then edit the spec, or continue with `kubectl annotate skyhook NAME --overwrite
+	// skyhook.nvidia.com/resume="$(date +%s)"`.
 	ReasonFailureThreshold = "FailureThreshold"
 )
 
@@ -389,8 +391,8 @@ const (
 	// ReasonMalformedNodeState: The Skyhook cannot be deleted, because the record of a node cannot be read, so the
 	// operator cannot tell what is installed there.
 	// Ended by: administrator.
-	// Do: Correct or remove the annotation `skyhook.nvidia.com/nodeState_NAME` of the node, or leave the packages on
-	// the node: `kubectl skyhook abandon NAME --node NODE`.
+	// Do: Correct the annotation `skyhook.nvidia.com/nodeState_NAME` of the node, or leave the packages on the node:
+	// `kubectl skyhook abandon NAME --node NODE`.
 	ReasonMalformedNodeState = "MalformedNodeState"
 	// ReasonPausedWithPendingUninstall: The Skyhook is being deleted and packages have to be uninstalled, but it is
 	// paused.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -66,7 +67,7 @@ func forNodes(sk *v1alpha1.Skyhook, c *cause) string {
 	case v1alpha1.ReasonNodeIgnored:
 		return fmt.Sprintf("kubectl label node %s %s-", c.targets(sk, v1alpha1.LabelIgnore), v1alpha1.LabelIgnore)
 	case v1alpha1.ReasonTaintNotTolerable:
-		if c.by != "" {
+		if c.by != "" && !c.begun { // a health checker may have set it because of what was begun
 			return fmt.Sprintf("kubectl taint node %s %s-", c.targets(sk, ""), c.by)
 		}
 	case v1alpha1.ReasonNodeStateMalformed, v1alpha1.ReasonNodeStateUnsealed:
@@ -93,9 +94,7 @@ func (e explainer) forSkyhook(v *view, f forecast.Forecast, c *cause) string {
 	case v1alpha1.ReasonDisabled, v1alpha1.ReasonDisabledWithPendingUninstall:
 		return without(c.Skyhook, v1alpha1.AnnotationDisable)
 	case v1alpha1.ReasonWaitingForSkyhook:
-		if earlier := named(v.Skyhooks, c.by); earlier != nil && earlier.Paused() {
-			return without(c.by, v1alpha1.AnnotationPause)
-		}
+		return e.forEarlier(named(f.Skyhooks, c.by), c)
 	case v1alpha1.ReasonProtectedPod, v1alpha1.ReasonEvictionRefused, v1alpha1.ReasonPodUnmanaged,
 		v1alpha1.ReasonPodUsesEmptyDir:
 		if namespace, pod, ok := strings.Cut(c.by, "/"); ok {
@@ -111,11 +110,34 @@ func (e explainer) forSkyhook(v *view, f forecast.Forecast, c *cause) string {
 
 // forStopped continues a rollout that is stopped; not while a node needs somebody, as the next ones would go the same way.
 func forStopped(sk *v1alpha1.Skyhook, c *cause) string {
-	if sk != nil && len(sk.Status.Attention) > 0 {
+	switch {
+	case sk == nil:
+		return ""
+	case sk.Status.Status == v1alpha1.StatusPaused, sk.Status.Status == v1alpha1.StatusDisabled:
+		c.later, c.Do = true, "Nothing while the Skyhook is "+string(sk.Status.Status)+"."
+		return ""
+	case len(sk.Status.Attention) > 0:
 		c.Do += " Before that is fixed, it starts the next nodes, which may go the same way."
 		return ""
 	}
 	return "kubectl skyhook resume-rollout " + c.Skyhook
+}
+
+// forEarlier continues an earlier Skyhook that is paused; where one does not progress by itself, it says where to look.
+func (e explainer) forEarlier(earlier *v1alpha1.Skyhook, c *cause) string {
+	switch {
+	case earlier == nil:
+		return ""
+	case earlier.Paused():
+		return without(c.by, v1alpha1.AnnotationPause)
+	}
+	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionRolloutStopped} {
+		if meta.IsStatusConditionTrue(earlier.Status.Conditions, kind) {
+			c.Do = e.addressed("Look at what keeps the earlier Skyhook from progressing: `kubectl skyhook why " + c.by + "`.")
+			return ""
+		}
+	}
+	return ""
 }
 
 func named(all []v1alpha1.Skyhook, name string) *v1alpha1.Skyhook {

@@ -265,13 +265,26 @@ type outlook struct {
 	*sight
 	forecast forecast.Forecast
 	nodes    map[string]*corev1.Node
+	// homes are the compartments of nodes, by Skyhook.
+	homes map[string]map[string]string
+}
+
+// home is the compartment of a node; empty where there is only one.
+func (o *outlook) home(sk *v1alpha1.Skyhook, node string) string {
+	if _, known := o.homes[sk.Name]; !known {
+		o.homes[sk.Name] = compartmentOf(o.view, sk, []string{node}).homes
+	}
+	return o.homes[sk.Name][node]
 }
 
 // after is the outlook that a forecast gives.
 func (v *view) after(f forecast.Forecast) *outlook {
 	decided := v.Snapshot
 	decided.Skyhooks = f.Skyhooks
-	o := &outlook{view: v, sight: sightOf(v.options, &decided), forecast: f, nodes: make(map[string]*corev1.Node, len(f.Cluster))}
+	o := &outlook{
+		view: v, sight: sightOf(v.options, &decided), forecast: f, nodes: make(map[string]*corev1.Node, len(f.Cluster)),
+		homes: map[string]map[string]string{},
+	}
 	for i := range f.Cluster {
 		o.nodes[f.Cluster[i].Name] = &f.Cluster[i]
 	}

@@ -45,6 +45,27 @@ func reboots(limit time.Duration, kind string, pods ...string) change {
 	}
 }
 
+// rooms has the first half of the nodes in one compartment and the others in another one, each with a canary of its own.
+func rooms(p *faults.Plan, spec *v1alpha1.SkyhookSpec) {
+	spec.InterruptionBudget.Count, spec.DeploymentPolicy = nil, "rooms"
+	each := func(room string) v1alpha1.Compartment {
+		return v1alpha1.Compartment{
+			Name: room, Selector: metav1.LabelSelector{MatchLabels: map[string]string{"room": room}}, Budget: v1alpha1.Budget{Count: new(1)},
+			Strategy: &v1alpha1.Strategy{Fixed: &v1alpha1.FixedStrategy{
+				BatchRules: v1alpha1.BatchRules{InitialBatch: new(1), SafetyLimit: new(100), FailureThreshold: new(1)},
+			}},
+		}
+	}
+	for i := range p.Nodes {
+		p.Nodes[i].Labels["room"] = []string{"a", "b"}[i*2/len(p.Nodes)]
+	}
+	all := each("")
+	p.Policies = []faults.PolicyPlan{{Name: "rooms", Spec: v1alpha1.DeploymentPolicySpec{
+		Default:      v1alpha1.PolicyDefault{Budget: all.Budget, Strategy: *all.Strategy},
+		Compartments: []v1alpha1.Compartment{each("a"), each("b")},
+	}}}
+}
+
 func uninstalls(_ *faults.Plan, spec *v1alpha1.SkyhookSpec) {
 	driver(spec, func(pkg *v1alpha1.Package) { pkg.Uninstall = &v1alpha1.Uninstall{Enabled: new(true)} })
 }
@@ -61,6 +82,7 @@ func TestTrouble(t *testing.T) {
 		again   = "Command: kubectl skyhook package rerun"
 		logs    = "kubectl skyhook package logs"
 		remove  = "Command: kubectl delete pod"
+		resume  = "Command: kubectl skyhook resume-rollout"
 		away    = "NodeNotReady"
 		minutes = time.Minute
 	)
@@ -109,7 +131,8 @@ func TestTrouble(t *testing.T) {
 				})
 				s.Pass(20 * minutes)
 			},
-			told: []string{"gpu on n00: TaintNotTolerable", "the node is not Ready", "attention: n00 TaintNotTolerable"},
+			told:   []string{"gpu on n00: TaintNotTolerable", "the node is not Ready", "attention: n00 TaintNotTolerable"},
+			untold: []string{"Command: kubectl taint"},
 		},
 		{
 			name: "a host dies in a drain", nodes: 3, has: reboots(0, "alone", "job"), asked: "n00",
@@ -189,6 +212,76 @@ func TestTrouble(t *testing.T) {
 			},
 			told:   []string{"OutOfcpu for ", "kubectl describe node n00", "failing: n00"},
 			untold: []string{"Correct the ", logs, again, "tried again: n00"},
+		},
+		{
+			name: "a stopped rollout is paused", nodes: 4, canary: true, has: script("fails", 0),
+			then: func(s faults.Scene) {
+				s.Pass(25 * minutes)
+				s.Skyhook(func(sk *v1alpha1.Skyhook) { sk.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"} })
+				s.Pass(5 * minutes)
+			},
+			told:   []string{"Nothing while the Skyhook is paused.", "Nothing before Paused has ended.", logs, "Command: kubectl annotate skyhook gpu skyhook.nvidia.com/pause-"},
+			untold: []string{resume, again},
+		},
+		{
+			name: "the node that stopped it is gone", nodes: 4, canary: true, has: script("kills", 0),
+			then: func(s faults.Scene) { s.Pass(15 * minutes); s.Gone("n00"); s.Pass(10 * minutes) },
+			told: []string{"in the middle of work: n00", "nodes that the message names", resume},
+		},
+		{
+			name: "one compartment is stopped, and another one drains", nodes: 6,
+			has: func(p *faults.Plan, spec *v1alpha1.SkyhookSpec) {
+				reboots(0, "alone")(p, spec)
+				p.Pods = append(p.Pods, faults.PodPlan{Name: "job", Node: "n03", Kind: "alone", Grace: 10})
+				p.Scripts = []faults.Script{{Kind: "fails", Node: "n00", Stage: v1alpha1.StageApply, Times: 1 << 20}}
+				rooms(p, spec)
+			},
+			then: func(s faults.Scene) { s.Pass(40 * minutes) },
+			told: []string{
+				"gpu on n01, n02, package driver: WaitingForPermit", "Look at what stopped the rollout",
+				"gpu on n04, n05, package driver: WaitingForPermit", "Look at node n03",
+			},
+		},
+		{
+			name: "the spec is invalid, and a node fails", nodes: 3, has: script("fails", 0), asked: "n00",
+			then: func(s faults.Scene) {
+				s.Pass(10 * minutes)
+				s.Skyhook(func(sk *v1alpha1.Skyhook) {
+					driver(&sk.Spec, func(pkg *v1alpha1.Package) { pkg.DependsOn = map[string]string{"none": "1.0.0"} })
+				})
+				s.Pass(10 * minutes)
+			},
+			told: []string{"gpu on n00: SpecInvalid", "Nothing before SpecInvalid has ended.", logs}, untold: []string{again},
+		},
+		{
+			name: "an earlier Skyhook is stalled", nodes: 3,
+			has: func(p *faults.Plan, spec *v1alpha1.SkyhookSpec) {
+				earlier := *spec.DeepCopy()
+				earlier.Priority = 100
+				p.Skyhooks = []faults.SkyhookPlan{{Name: "base", Spec: earlier}}
+				p.Scripts = []faults.Script{{Kind: "fails", Skyhook: "base", Stage: v1alpha1.StageApply, Times: 1 << 20}}
+			},
+			then: func(s faults.Scene) { s.Pass(20 * minutes) },
+			told: []string{"WaitingForSkyhook", "`kubectl skyhook why base`"},
+		},
+		{
+			name: "an uninstall fails in a deletion", nodes: 3,
+			has: func(p *faults.Plan, spec *v1alpha1.SkyhookSpec) {
+				uninstalls(p, spec)
+				p.Scripts = []faults.Script{{Kind: "fails", Stage: v1alpha1.StageUninstall, Times: 1 << 20}}
+			},
+			then: func(s faults.Scene) { s.Pass(20 * minutes); s.Delete(); s.Pass(20 * minutes) },
+			told: []string{v1alpha1.AnnotationAbandonUninstall + "=n00"},
+		},
+		{
+			name: "a record is broken in a deletion", nodes: 3, has: uninstalls,
+			then: func(s faults.Scene) {
+				s.Pass(20 * minutes)
+				s.Node("n00", func(n *corev1.Node) { n.Annotations[v1alpha1.AnnotationNodeStatePrefix+"gpu"] = "{" })
+				s.Delete()
+				s.Pass(20 * minutes)
+			},
+			told: []string{"without it, nothing is uninstalled on this node"}, untold: []string{"apply the packages again", "nodeState_gpu-"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -63,8 +63,8 @@ type cause struct {
 	Nodes   []string `json:"nodes,omitempty"`
 	board.Cause
 
-	// by is what has to go or to change, and of the reason that lasted too long, as record.Wait has them; stage is the one
-	// that failed.
+	// by is what has to go or to change, and of the reason that lasted too long, as record.Wait has them; by of a wait for a
+	// permit is the compartment. stage is the one that failed.
 	by, of string
 	stage  v1alpha1.Stage
 	// first says that the command names only the first of the nodes.
@@ -75,6 +75,10 @@ type cause struct {
 	later bool
 	// wayOut says that it tells how to do without what a node waits for.
 	wayOut bool
+	// begun says that work has begun on the node: a person looks at it before anything is taken from it.
+	begun bool
+	// logs says how to read what its stage printed; empty if nothing did.
+	logs string
 }
 
 // why answers for one Skyhook, or for one node.
@@ -381,7 +385,7 @@ func grouped(all []cause) []cause {
 	var out []cause
 	for _, c := range all {
 		i := slices.IndexFunc(out, func(o cause) bool {
-			return o.Skyhook == c.Skyhook && o.Package == c.Package && o.Reason == c.Reason && o.Message == c.Message
+			return o.Skyhook == c.Skyhook && o.Package == c.Package && o.Reason == c.Reason && o.Message == c.Message && o.by == c.by
 		})
 		if i < 0 {
 			out = append(out, c)

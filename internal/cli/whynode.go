@@ -40,7 +40,16 @@ func (e explainer) onNode(o *outlook, sk *v1alpha1.Skyhook, n *corev1.Node) []ca
 		w.Since = sinceOf(o.view, sk.Name, n.Name, w)
 		all = append(all, e.cause(sk.Name, w, n.Name))
 	}
-	return e.departed(sk, n, e.because(o.sight, sk.Name, decided, r.Wait, all))
+	all = e.because(o.sight, sk.Name, decided, r.Wait, all)
+	for i := range all {
+		switch c := &all[i]; {
+		case c.Reason == v1alpha1.ReasonWaitingForPermit:
+			c.by = o.home(sk, n.Name)
+		case c.Reason == v1alpha1.ReasonNodeStateMalformed && sk.DeletionTimestamp != nil:
+			c.Do = e.addressed(subject{skyhook: sk.Name, node: n.Name}.advice(v1alpha1.ReasonMalformedNodeState))
+		}
+	}
+	return e.departed(sk, n, all)
 }
 
 // because adds to what is told of a node why it does not progress for a Skyhook, if nothing of that does, and takes the
@@ -93,12 +102,13 @@ func postpone(all []cause, here *situation.Situation, first string) {
 	held, _ := here.Held()
 	for i := range all {
 		c := &all[i]
+		c.begun = here.Facts.Begun
 		switch {
 		case c.Reason == first, c.Reason == v1alpha1.ReasonRebootTimeout:
 		case here.Lost():
 			c.later, c.Do = true, "Nothing before the node is Ready."
 		case held && c.stage != "":
-			c.later, c.Do = true, "Nothing before "+first+" has ended."
+			c.later, c.Do = true, "Nothing before "+first+" has ended."+c.logs
 		}
 	}
 }
@@ -146,7 +156,8 @@ func (e explainer) failing(skyhook, node string, entry record.Entry) cause {
 		}
 		c.Do += "."
 	}
-	c.Do += e.addressed(fmt.Sprintf(" `kubectl skyhook package logs %s --skyhook %s --node %s --stage %s` prints its output.",
+	c.logs = e.addressed(fmt.Sprintf(" `kubectl skyhook package logs %s --skyhook %s --node %s --stage %s` prints its output.",
 		entry.Name, skyhook, node, entry.Stage))
+	c.Do += c.logs
 	return c
 }

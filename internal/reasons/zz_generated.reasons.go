@@ -328,12 +328,12 @@ var texts = map[string]Text{
 	v1alpha1.ReasonRolloutStopped: {
 		Meaning: "Too many bad batches in a row stopped the rollout, and no node is in progress.",
 		EndedBy: []string{"administrator", "author"},
-		Do:      "Fix what `status.attention` names. Then edit the spec, or continue with `kubectl annotate skyhook NAME --overwrite skyhook.nvidia.com/resume=\"$(date +%s)\"`.",
+		Do:      "Fix what failed on the nodes that the message names; for those that still fail, `status.attention` says why. Then edit the spec, or continue with `kubectl annotate skyhook NAME --overwrite skyhook.nvidia.com/resume=\"$(date +%s)\"`.",
 	},
 	v1alpha1.ReasonFailureThreshold: {
 		Meaning: "The number of bad batches in a row reached the compartment's `failureThreshold`. No new batch starts there.",
 		EndedBy: []string{"administrator", "author"},
-		Do:      "Fix what `status.attention` names. Then edit the spec, or continue with `kubectl annotate skyhook NAME --overwrite skyhook.nvidia.com/resume=\"$(date +%s)\"`.",
+		Do:      "Fix what failed on the nodes that the message names; for those that still fail, `status.attention` says why. Then edit the spec, or continue with `kubectl annotate skyhook NAME --overwrite skyhook.nvidia.com/resume=\"$(date +%s)\"`.",
 	},
 	v1alpha1.ReasonUninstallInProgress: {
 		Meaning: "Packages are being uninstalled.",
@@ -353,7 +353,7 @@ var texts = map[string]Text{
 	v1alpha1.ReasonMalformedNodeState: {
 		Meaning: "The Skyhook cannot be deleted, because the record of a node cannot be read, so the operator cannot tell what is installed there.",
 		EndedBy: []string{"administrator"},
-		Do:      "Correct or remove the annotation `skyhook.nvidia.com/nodeState_NAME` of the node, or leave the packages on the node: `kubectl skyhook abandon NAME --node NODE`.",
+		Do:      "Correct the annotation `skyhook.nvidia.com/nodeState_NAME` of the node, or leave the packages on the node: `kubectl skyhook abandon NAME --node NODE`.",
 	},
 	v1alpha1.ReasonPausedWithPendingUninstall: {
 		Meaning: "The Skyhook is being deleted and packages have to be uninstalled, but it is paused.",

@@ -47,8 +47,7 @@ type MalformedError struct {
 }
 
 func (e *MalformedError) Error() string {
-	return fmt.Sprintf("annotation %s cannot be read: %v; "+
-		"correct it, or remove it to apply the packages again on this node", e.Annotation, e.Err)
+	return fmt.Sprintf("annotation %s cannot be read: %v", e.Annotation, e.Err)
 }
 
 func (e *MalformedError) Unwrap() error { return e.Err }

@@ -26,6 +26,9 @@ const (
 	FreesAuthor Frees = "author"
 )
 
+// ByPerson reports whether only a person ends a wait.
+func (f Frees) ByPerson() bool { return f == FreesAdministrator || f == FreesAuthor }
+
 // Wait is one reason for which something does not progress. Whoever decides goes by Frees and Overdue, never by the
 // reason, which is for people and for metrics.
 type Wait struct {

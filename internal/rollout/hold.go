@@ -114,9 +114,13 @@ func HoldPolicyMissing(s *v1alpha1.Skyhook) *situation.Hold {
 }
 
 // HoldMalformed keeps a Skyhook off a node whose record cannot be read. The permit goes back: only a person can help.
-func HoldMalformed(err error) *situation.Hold {
+func HoldMalformed(s *v1alpha1.Skyhook, err error) *situation.Hold {
+	helps := "; correct it, or remove it to apply the packages again on this node"
+	if s.DeletionTimestamp != nil {
+		helps = "; correct it: without it, nothing is uninstalled on this node"
+	}
 	return unusable(v1alpha1.StatusUnknown, record.Wait{
-		Reason: v1alpha1.ReasonNodeStateMalformed, Frees: record.FreesAdministrator, Message: err.Error(),
+		Reason: v1alpha1.ReasonNodeStateMalformed, Frees: record.FreesAdministrator, Message: err.Error() + helps,
 	})
 }
 

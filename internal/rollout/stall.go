@@ -85,7 +85,7 @@ func (sum *summary) motionOf(i int) motion {
 	switch {
 	case n.Facts.Complete:
 		return still
-	case n.Hold != nil && !byPerson(n.Hold.Frees), n.Facts.Begun && n.Hold != nil && n.Hold.Barred && sum.inTime(i):
+	case n.Hold != nil && !n.Hold.Frees.ByPerson(), n.Facts.Begun && n.Hold != nil && n.Hold.Barred && sum.inTime(i):
 		return moves
 	case n.Lost():
 		return stuck

@@ -39,14 +39,19 @@ func (c conditions) uninstall(sum *summary) {
 	if last != nil {
 		message = fmt.Sprintf("the uninstall fails on %s%s; last error: %s", text.Nodes(failed), retried(failed, again),
 			last.UninstallFailure.Message)
+		if in.Deleting { // it is retried for ever, and nothing blocks it
+			message += sum.wayOut(failed)
+		}
 	}
 	c.while(last != nil, v1alpha1.ConditionUninstallFailed, v1alpha1.ReasonUninstallPodFailing, message)
 	c.while(in.Removal != "", v1alpha1.ConditionUninstallRequired, v1alpha1.ReasonUninstallRequired, in.Removal)
 	// Readers of this API match the start of the message.
+	helps := ""
+	if !in.Deleting { // without its record, nothing would be uninstalled there
+		helps = fmt.Sprintf(", or apply the packages again with `kubectl annotate node NODE %s%s-`", v1alpha1.AnnotationNodeStatePrefix, in.Skyhook.Name)
+	}
 	c.while(len(malformed) > 0, v1alpha1.ConditionNodeStateMalformed, v1alpha1.ReasonParseError, fmt.Sprintf(
-		"nodeState annotation cannot be parsed on %d node(s): %s; correct the annotation, or apply the packages again with "+
-			"`kubectl annotate node NODE %s-`",
-		len(malformed), text.Names(malformed), v1alpha1.AnnotationNodeStatePrefix+in.Skyhook.Name))
+		"nodeState annotation cannot be parsed on %d node(s): %s; correct the annotation%s", len(malformed), text.Names(malformed), helps))
 	blocked := blockedDependents(sum.Input)
 	c.while(blocked != "", v1alpha1.ConditionBlocked, v1alpha1.ReasonDependencyUninstalled, blocked)
 	c.while(sum.blocked != "", v1alpha1.ConditionDeletionBlocked, sum.blocked, sum.blockedWhy)
@@ -54,7 +59,7 @@ func (c conditions) uninstall(sum *summary) {
 
 // retries reports whether what failed on a node is retried before a person does something.
 func (sum *summary) retries(n *Node) bool {
-	held := sum.Hold != nil && byPerson(sum.Hold.Frees) || n.Hold != nil && byPerson(n.Hold.Frees)
+	held := sum.Hold != nil && sum.Hold.Frees.ByPerson() || n.Hold != nil && n.Hold.Frees.ByPerson()
 	return !held && !n.GaveUp() && (!n.Facts.Unavailable || n.Facts.Disturbed)
 }
 
@@ -121,7 +126,7 @@ func (sum *summary) deletionBlocked() (reason, message string) {
 			pendingMessage(in.Skyhook, "disabled", v1alpha1.AnnotationDisable, pending)
 	}
 	if in.Hold != nil {
-		if !byPerson(in.Hold.Frees) {
+		if !in.Hold.Frees.ByPerson() {
 			return "", ""
 		}
 		return in.Hold.Reason, in.Hold.Message + sum.wayOut(pending)
@@ -218,7 +223,7 @@ func (n *Node) uninstallStuck() (record.Wait, bool) {
 	case n.Hold != nil && n.Hold.Reason == v1alpha1.ReasonNodeStateMalformed:
 		return record.Wait{Reason: v1alpha1.ReasonMalformedNodeState, Message: n.Hold.Message}, true
 	case n.Hold != nil:
-		return n.Hold.Wait, byPerson(n.Hold.Frees)
+		return n.Hold.Wait, n.Hold.Frees.ByPerson()
 	case n.GaveUp(), n.NeedsAuthor() && n.Wait != nil:
 		return *n.Wait, true
 	case n.Facts.Unavailable && !n.Facts.Disturbed:
@@ -226,9 +231,6 @@ func (n *Node) uninstallStuck() (record.Wait, bool) {
 	}
 	return record.Wait{}, false
 }
-
-// byPerson reports whether only a person ends a wait.
-func byPerson(f record.Frees) bool { return f == record.FreesAdministrator || f == record.FreesAuthor }
 
 // wayOut says how to leave packages that cannot be uninstalled on their nodes. It names as many as it can without
 // growing too long: half of the value of an annotation would be another value, and one without the nodes that were

@@ -48,11 +48,12 @@ func uninstalling(list []rollout.Node, failures ...string) []rollout.Node {
 
 func TestUninstallConditions(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		nodes   []rollout.Node
-		removal string
-		hold    *situation.Hold
-		want    string
+		name     string
+		nodes    []rollout.Node
+		removal  string
+		hold     *situation.Hold
+		deleting bool
+		want     string
 	}{
 		{name: "nothing goes", nodes: nodes("n1 complete; n2")},
 		{name: "one node", nodes: uninstalling(nodes("n1")), want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1"},
@@ -80,6 +81,12 @@ func TestUninstallConditions(t *testing.T) {
 				"UninstallFailed UninstallPodFailing: the uninstall fails on nodes n1, n2, n3, n4, and is retried on nodes n2, n3; last error: 4",
 		},
 		{
+			name: "it is tried again for ever in a deletion", nodes: uninstalling(nodes("n1 erroring; n2 complete"), "last"), deleting: true,
+			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2\n" +
+				"UninstallFailed UninstallPodFailing: the uninstall fails on node n1 and is retried; last error: last; or leave the packages on node n1 with " +
+				"`kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=n1`",
+		},
+		{
 			name: "paused", nodes: uninstalling(nodes("n1 erroring"), "last"), hold: holdPaused,
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1\n" +
 				"UninstallFailed UninstallPodFailing: the uninstall fails on node n1; last error: last",
@@ -99,6 +106,10 @@ func TestUninstallConditions(t *testing.T) {
 				"`kubectl annotate node NODE skyhook.nvidia.com/nodeState_demo-`",
 		},
 		{
+			name: "unreadable in a deletion", nodes: nodes("n1 held=NodeStateMalformed; n2"), deleting: true,
+			want: "NodeStateMalformed ParseError: nodeState annotation cannot be parsed on 1 node(s): n1; correct the annotation",
+		},
+		{
 			name: "unreadable on more than anybody reads", nodes: nodes(strings.Repeat("n9 held=NodeStateMalformed;", 12) + "n1 held=NodeStateMalformed"),
 			want: "NodeStateMalformed ParseError: nodeState annotation cannot be parsed on 13 node(s): n1" + strings.Repeat(", n9", 9) +
 				" and 3 more; correct the annotation, or apply the packages again with " +
@@ -106,7 +117,7 @@ func TestUninstallConditions(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			in := rollout.Input{Skyhook: skyhook(0), Nodes: c.nodes, Removal: c.removal, Hold: c.hold, Now: now}
+			in := rollout.Input{Skyhook: skyhook(0), Nodes: c.nodes, Removal: c.removal, Hold: c.hold, Now: now, Deleting: c.deleting}
 			if got := shown(in); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}

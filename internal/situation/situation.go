@@ -91,7 +91,7 @@ func (s *Situation) Status() v1alpha1.Status {
 		return v1alpha1.StatusPaused
 	case s.Facts.Complete:
 		return v1alpha1.StatusComplete
-	case hold != nil && hold.Frees == record.FreesAdministrator: // nothing is tried again until somebody changes that
+	case hold != nil && hold.Frees.ByPerson(): // nothing is tried again until somebody changes that
 		return hold.Status
 	case s.Facts.FailedRun:
 		return v1alpha1.StatusErroring

@@ -70,7 +70,7 @@ func TestStatusAndReason(t *testing.T) {
 		{"paused, and it was complete", situation.Situation{All: paused, Facts: complete}, "paused", ""},
 		{"disabled, and it fails", situation.Situation{All: disabled, Facts: failing, Failure: failure}, "disabled", "Disabled"},
 		{"an invalid spec comes before what holds one node", situation.Situation{All: invalid, Hold: ignored}, "blocked", "SpecInvalid"},
-		{"an invalid spec, and it fails", situation.Situation{All: invalid, Facts: failing, Failure: failure}, "erroring", "StepFailed"},
+		{"an invalid spec, and it fails", situation.Situation{All: invalid, Facts: failing, Failure: failure}, "blocked", "SpecInvalid"},
 		{"a taint", situation.Situation{Hold: tainted}, "blocked", "TaintNotTolerable"},
 		{"a taint in the middle of work", situation.Situation{Hold: tainted, Facts: failing, Failure: failure, Permit: true}, "blocked", "TaintNotTolerable"},
 		{"an earlier Skyhook", situation.Situation{Hold: later}, "waiting", "WaitingForSkyhook"},

@@ -32,7 +32,7 @@ func NewScene(nodes int, canary bool, change func(*Plan, *v1alpha1.SkyhookSpec))
 		}}}}
 	}
 	change(p, &spec)
-	p.Skyhooks = []SkyhookPlan{{Name: "gpu", Spec: spec}}
+	p.Skyhooks = append(p.Skyhooks, SkyhookPlan{Name: "gpu", Spec: spec})
 	return Scene{newWorld(p, false, false)}
 }
 
@@ -55,6 +55,13 @@ func (s Scene) Pass(d time.Duration) {
 
 // Vanish is the end of a host.
 func (s Scene) Vanish(node string) { s.w.kubelet(node).vanish() }
+
+// Gone deletes the node of a host that ended.
+func (s Scene) Gone(node string) {
+	s.Vanish(node)
+	s.w.remove(s.w.node(node).DeepCopy())
+	s.w.after(30*time.Second, "pods go", func() { s.w.removePodsOf(node) })
+}
 
 // Node edits a node.
 func (s Scene) Node(name string, change func(*corev1.Node)) { s.w.editNode(name, change) }

@@ -48,7 +48,7 @@ func (sn Snapshot) unusable(
 	s *v1alpha1.Skyhook, node *corev1.Node, empty bool, malformed *record.MalformedError,
 ) *situation.Hold {
 	if malformed != nil {
-		return rollout.HoldMalformed(malformed)
+		return rollout.HoldMalformed(s, malformed)
 	}
 	// A deletion decides nothing about workloads, and must not wait for anybody.
 	if !s.Spec.RuntimeRequired || s.DeletionTimestamp != nil || sn.vouches(s, node, empty) {

@@ -160,7 +160,7 @@ func TestFailingNodeStopsTheRollout(t *testing.T) {
 	}
 
 	told(t, name, others(t, broken)[0], "WaitingForPermit", "stopped by bad batches", "kubectl skyhook why "+name)
-	mustPlugin(t, "resume-rollout", name)
+	obey(t, broken, "kubectl skyhook resume-rollout "+name, false)
 	s = until(t, name, "another node's turn", func(s *v1alpha1.Skyhook) bool { return len(s.Status.Permits) == 1 })
 	if c := condition(s, "RolloutStopped"); c.Type != "" || s.Status.Nodes.Erroring != 1 || holders(s)[0] == broken {
 		t.Errorf("permits are those of %v, %d nodes erroring, RolloutStopped: %s", holders(s), s.Status.Nodes.Erroring, c.Message)

@@ -77,7 +77,9 @@ spec:
 		packageIs("1.1.0", "erroring", "upgrade", 1), packageIs("1.0.0", "complete", "config", nodeCount), // until it ends
 		rolloutIs(nodeCount, nodeCount, 0, 0, 0, 2, 1, 1),
 	))
-	s.until(t, map[string]string{`skyhook_package_restarts_count{package_name="a",package_version="1.1.0"}`: "1"})
+	s.until(t, map[string]string{ // the node gave its permit back: who holds one at an edit keeps it
+		`skyhook_package_restarts_count{package_name="a",package_version="1.1.0"}`: "1", "skyhook_permits": "0",
+	})
 
 	w.change(t, "a", func(p *v1alpha1.Package) { p.ConfigMap["upgrade.sh"] = gated(file, "upgrade") })
 	s.until(t, map[string]string{ // a node that did not fail goes first

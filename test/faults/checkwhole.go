@@ -63,7 +63,9 @@ func (w *World) lacksAtRest(s *v1alpha1.Skyhook, n *corev1.Node) (lacks string, 
 	undoing := false // what may be half applied is undone, although nothing of it may be there
 	r, _ := record.Read(s.Name, n.Annotations)
 	for _, e := range r.Packages {
-		undoing = undoing || e.Stage == v1alpha1.StageUninstall && e.State == v1alpha1.StateErroring && h.installed[s.Name+"/"+e.Name] == nil
+		fails := e.Stage == v1alpha1.StageUninstall && e.State == v1alpha1.StateErroring
+		waits := !record.IsUninstall(e.Stage) && s.Spec.Packages[e.Name].Uninstall.Requested() // for its turn
+		undoing = undoing || (fails || waits) && h.installed[s.Name+"/"+e.Name] == nil
 	}
 	for _, d := range a.debts { // others' reboot served an uninstall, which nobody has to know
 		undoing = undoing || d.gone && d.paid

@@ -133,6 +133,13 @@ type BatchState struct {
 	// +kubebuilder:validation:MaxItems=5
 	Lost []string `json:"lost,omitempty"`
 
+	// Again names the nodes that stopped the compartment before it continued. They
+	// get the next permits.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=5
+	Again []string `json:"again,omitempty"`
+
 	// Before is how many bad batches in a row were before those.
 	// +optional
 	Before int `json:"before,omitempty"`

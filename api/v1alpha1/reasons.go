@@ -48,7 +48,7 @@ const (
 	// finalizers with `kubectl get pod -n skyhook POD -o yaml`, and at the node's kubelet.
 	ReasonWaitingForPodToEnd = "WaitingForPodToEnd"
 	// ReasonPodCannotStart: No container of the pod has started. The message has the kubelet's reason, such as a
-	// volume or a network that is not ready.
+	// volume or a network that is not ready. After half an hour, the node counts as erroring.
 	// Ended by: node, administrator.
 	// Do: Fix what the message names. `kubectl describe pod -n skyhook POD` shows more.
 	ReasonPodCannotStart = "PodCannotStart"
@@ -147,13 +147,13 @@ const (
 	ReasonRebootTimeout = "RebootTimeout"
 	// ReasonStageTimeout: The stage did not end within `stageTimeout`, and is not retried.
 	// Ended by: author.
-	// Do: Fix the package, or raise `spec.packages.PACKAGE.stageTimeout`: any edit of the spec retries the stage. To
-	// retry it on one node without an edit: `kubectl skyhook package rerun PACKAGE --skyhook NAME --node NODE`.
+	// Do: Fix the package, or raise `spec.packages.PACKAGE.stageTimeout`: any edit of the spec retries the stage. How to
+	// retry it on one node without an edit, `kubectl skyhook why node NODE` says.
 	ReasonStageTimeout = "StageTimeout"
 	// ReasonRetriesExhausted: The stage failed more often than `maxRetries` allows, and is not retried.
 	// Ended by: author.
-	// Do: Fix the package, or raise `spec.packages.PACKAGE.maxRetries`: any edit of the spec retries the stage. To
-	// retry it on one node without an edit: `kubectl skyhook package rerun PACKAGE --skyhook NAME --node NODE`.
+	// Do: Fix the package, or raise `spec.packages.PACKAGE.maxRetries`: any edit of the spec retries the stage. How to
+	// retry it on one node without an edit, `kubectl skyhook why node NODE` says.
 	ReasonRetriesExhausted = "RetriesExhausted"
 	// ReasonReapplyAfterReboot: The node rebooted by itself, and its packages are applied again because
 	// `REAPPLY_ON_REBOOT` is `true`.

@@ -152,6 +152,12 @@ type SkyhookStatus struct {
 	// +kubebuilder:default=""
 	PackageList string `json:"packageList"`
 
+	// Content is a hash of what rolls out, with the version of its algorithm: the
+	// packages with their images, configMaps and variables, and which of them are
+	// to be uninstalled.
+	// +optional
+	Content string `json:"content,omitempty"`
+
 	// NodeState mirrors the package states of each node, by node and by
 	// name|version. Filled only while the Skyhook targets few nodes (256 unless
 	// configured otherwise); the annotation

@@ -67,7 +67,7 @@ func forNodes(sk *v1alpha1.Skyhook, c *cause) string {
 	case v1alpha1.ReasonNodeIgnored:
 		return fmt.Sprintf("kubectl label node %s %s-", c.targets(sk, v1alpha1.LabelIgnore), v1alpha1.LabelIgnore)
 	case v1alpha1.ReasonTaintNotTolerable:
-		if c.by != "" && !c.begun { // a health checker may have set it because of what was begun
+		if c.by != "" && !c.begun && !untaints(c.Reason, c.by) { // a health checker may have set it because of what was begun
 			return fmt.Sprintf("kubectl taint node %s %s-", c.targets(sk, ""), c.by)
 		}
 	case v1alpha1.ReasonNodeStateMalformed, v1alpha1.ReasonNodeStateUnsealed:
@@ -93,7 +93,7 @@ func (e explainer) forSkyhook(v *view, f forecast.Forecast, c *cause) string {
 		return "kubectl skyhook resume --all"
 	case v1alpha1.ReasonDisabled, v1alpha1.ReasonDisabledWithPendingUninstall:
 		return without(c.Skyhook, v1alpha1.AnnotationDisable)
-	case v1alpha1.ReasonWaitingForSkyhook:
+	case v1alpha1.ReasonWaitingForSkyhook, v1alpha1.ReasonTaintNotTolerable:
 		return e.forEarlier(named(f.Skyhooks, c.by), c)
 	case v1alpha1.ReasonProtectedPod, v1alpha1.ReasonEvictionRefused, v1alpha1.ReasonPodUnmanaged,
 		v1alpha1.ReasonPodUsesEmptyDir:
@@ -119,8 +119,22 @@ func forStopped(sk *v1alpha1.Skyhook, c *cause) string {
 	case len(sk.Status.Attention) > 0:
 		c.Do += " Before that is fixed, it starts the next nodes, which may go the same way."
 		return ""
+	case retries(sk):
+		c.Do = "Nothing at first: nodes that stopped it are tried again, and it continues by itself when they are complete. " + c.Do
+		return ""
 	}
 	return "kubectl skyhook resume-rollout " + c.Skyhook
+}
+
+// retries reports whether nodes that stopped a rollout have a permit again.
+func retries(sk *v1alpha1.Skyhook) bool {
+	for name := range sk.Status.CompartmentStatuses {
+		if b := sk.Status.CompartmentStatuses[name].BatchState; b != nil && b.ShouldStop &&
+			slices.ContainsFunc(b.Closed, func(c v1alpha1.ClosedBatch) bool { return len(c.Holding) > 0 }) {
+			return true
+		}
+	}
+	return false
 }
 
 // forEarlier continues an earlier Skyhook that is paused; where one does not progress by itself, it says where to look.
@@ -133,7 +147,7 @@ func (e explainer) forEarlier(earlier *v1alpha1.Skyhook, c *cause) string {
 	}
 	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionRolloutStopped} {
 		if meta.IsStatusConditionTrue(earlier.Status.Conditions, kind) {
-			c.Do = e.addressed("Look at what keeps the earlier Skyhook from progressing: `kubectl skyhook why " + c.by + "`.")
+			c.Do = e.addressed("Look at what keeps Skyhook " + c.by + " from progressing: `kubectl skyhook why " + c.by + "`.")
 			return ""
 		}
 	}
@@ -150,7 +164,8 @@ func without(skyhook, annotation string) string {
 
 // forPod ends what keeps the pod of a stage from starting or from succeeding.
 func (e explainer) forPod(v *view, c *cause) string {
-	if c.lost || c.stage == "" && c.Reason != v1alpha1.ReasonPodCannotStart {
+	refused := c.lost || c.Reason == v1alpha1.ReasonPodRejected // and would be again
+	if refused || c.stage == "" && c.Reason != v1alpha1.ReasonPodCannotStart {
 		return ""
 	}
 	if sk := named(v.Skyhooks, c.Skyhook); sk != nil {

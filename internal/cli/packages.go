@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -210,6 +211,9 @@ func announceRerun(out io.Writer, o rerun, name, version string, nodes []onNode)
 func rerunChange(s *v1alpha1.Skyhook, n *corev1.Node, key string, stage v1alpha1.Stage) (record.Patch, error) {
 	if f := record.ReadInterrupt(n.Annotations); f.OwnedBy(s.Name) && slices.Contains(f.Packages, key) {
 		return record.Patch{}, fmt.Errorf("its %s is in flight; run the command again when that is done", f.Type)
+	}
+	if r, err := record.Read(s.Name, n.Annotations); err == nil && record.IsUninstall(r.Packages[key].Stage) {
+		return record.Patch{}, errors.New("it is being uninstalled, and only an edit of the spec retries that: a rerun would forget it, and leave it on the host")
 	}
 	p, err := record.Rerun(s.Name, key, stage, n.Annotations)
 	if err != nil || p.Empty() {

@@ -351,14 +351,22 @@ func (e explainer) cause(skyhook string, w record.Wait, node string) cause {
 	}
 	about := e.about(skyhook, node, w)
 	advice := about.advice(w.Reason)
-	if w.Of != "" {
+	switch {
+	case w.Of != "":
 		advice = about.advice(w.Of) + " " + advice
+	case untaints(w.Reason, w.By):
+		advice = fmt.Sprintf("Nothing while Skyhook %s progresses; `kubectl skyhook why %[1]s` says what it waits for.", w.By)
 	}
 	c.Message, c.Do = e.addressed(withoutAdvice(w.Message, advice)), e.addressed(advice)
 	if w.Reason == v1alpha1.ReasonPodCannotStart {
 		e.explain(&c, w.Message)
 	}
 	return c
+}
+
+// untaints reports whether a Skyhook has to end before the operator takes a taint off, and not a person.
+func untaints(reason, by string) bool {
+	return reason == v1alpha1.ReasonTaintNotTolerable && by != "" && !strings.Contains(by, ":")
 }
 
 // about is what a wait is about. A pod is told from a taint, whose key may have a slash, by the colon before an effect.

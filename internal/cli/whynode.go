@@ -21,6 +21,9 @@ func (e explainer) onNode(o *outlook, sk *v1alpha1.Skyhook, n *corev1.Node) []ca
 	if err == nil {
 		all = e.failures(o.sight, sk.Name, n, r)
 	}
+	if !selects(sk, n) && !holds(sk, n.Name) && sk.DeletionTimestamp == nil {
+		all = nil // nothing is tried again there
+	}
 	decided := cmp.Or(o.nodes[n.Name], n)
 	_, why, _ := o.reason(sk.Name, decided)
 	told := slices.Clone(all)
@@ -151,7 +154,7 @@ func (e explainer) failing(skyhook, node string, entry record.Entry) cause {
 		c.Do = "Fix the package, or raise its limit: any edit of the spec retries the stage."
 	case c.Do == "", entry.Reason == v1alpha1.ReasonStepFailed:
 		c.Do = "Correct the script, the configuration or the host. The step is retried with growing pauses"
-		if !record.IsUninstall(entry.Stage) {
+		if !record.IsUninstall(entry.Stage) && !record.IsInterrupt(entry.Stage) {
 			c.Do += ", and at once when the package is run again"
 		}
 		c.Do += "."

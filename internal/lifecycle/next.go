@@ -173,8 +173,11 @@ func (p *pass) finish() Decision {
 	over := idle && (complete || blocked && !p.out.Record.Begun || p.leaves())
 	switch {
 	case p.Hold == nil || complete:
-	case p.out.Record.Begun && p.Hold.Barred:
-		p.waitNode(new(p.Hold.Wait)) // also while a pod is there: how long it lasts counts
+	case p.out.Record.Begun && p.Hold.Barred: // also while a pod is there: how long it lasts counts
+		if p.nodeWait != nil && !p.nodeWait.Overdue {
+			p.nodeWait = nil
+		}
+		p.waitNode(new(p.Hold.Wait))
 	default:
 		p.wait(new(p.Hold.Wait))
 	}

@@ -26,7 +26,7 @@ func Remove(o Observation) Decision {
 		}
 	}
 	if d.Clear {
-		d.Record = withoutInterrupt(afterReboot(o, d.Record))
+		d.Record = remaining(afterReboot(o, d.Record))
 	}
 	if o.Permit != nil && reboot == nil {
 		d.Record.FinishedPermit = o.Permit.Token()
@@ -108,13 +108,17 @@ func RemovalWait(w *record.Wait) *record.Wait {
 	return w
 }
 
-// withoutInterrupt ends the interrupts in a record that stays on a node from which the Skyhook is removed: none of them
-// is in flight any more, and no later boot is what they asked for.
-func withoutInterrupt(n record.Node) record.Node {
+// remaining is a record that stays on a node from which the Skyhook is removed: no interrupt is in flight any more, and no later
+// boot is what it asked for. A Skyhook of that name that comes later has another spec, also of the same generation, and
+// attempts of its own.
+func remaining(n record.Node) record.Node {
 	entries := make(map[string]record.Entry, len(n.Packages))
 	for key, e := range n.Packages {
 		if record.IsInterrupt(e.Stage) && e.State != v1alpha1.StateComplete {
 			e.State, e.BootID = v1alpha1.StateSkipped, ""
+		}
+		if e.State != v1alpha1.StateComplete {
+			e.Generation, e.Attempts, e.AttemptsBefore = 0, 0, 0
 		}
 		entries[key] = e
 	}

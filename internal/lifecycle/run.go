@@ -19,6 +19,8 @@ const (
 	// startGrace is how long a container may fail to start (image pull, missing Secret) before it is an error, and how
 	// long none may have started before people are told.
 	startGrace = time.Minute
+	// startLimit is how long no container may have started before that is a failed run: large images take their time.
+	startLimit = 30 * time.Minute
 	// A lost pod is replaced after backoffBase, doubled with each loss up to backoffMax.
 	backoffBase = 10 * time.Second
 	backoffMax  = 5 * time.Minute
@@ -52,7 +54,7 @@ func (p *pass) watch(u unit, e record.Entry) bool {
 		// What runs is not what the spec asks for any more. The replacement follows when this pod has ended.
 		p.out.take(Step{Delete: &pod})
 		p.restart(&e, u.pkg)
-	case p.Hold != nil && pod.idle():
+	case p.Hold != nil && (pod.idle() || p.Hold.Frees == record.FreesOther && p.unstarted(pod)): // which others wait for
 		p.holdBack(e, pod)
 	case !p.overTime(&e, u.pkg, pod):
 		p.judge(&e, u.pkg, pod)
@@ -266,9 +268,19 @@ func (p *pass) starting(e *record.Entry, pod Pod) {
 		p.out.lookAgain(left)
 		return
 	}
-	p.waitNode(pod.holds(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf(
+	w := pod.holds(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf(
 		"pod %s has not started: %s: %s; `kubectl describe pod -n %s %s`", pod.Name, pod.Reason, pod.Message, pod.Namespace,
-		pod.Name))))
+		pod.Name)))
+	left := pod.Created.Add(startLimit).Sub(p.Now)
+	if w.Overdue = left <= 0; !w.Overdue {
+		p.out.lookAgain(left)
+	}
+	p.waitNode(w)
+}
+
+// unstarted reports whether no container of a pod has started although it had the time for that.
+func (v view) unstarted(pod Pod) bool {
+	return pod.Outcome == Running && pod.Reason != "" && v.Now.Sub(pod.Created) >= startGrace
 }
 
 func (p *pass) stuck(e *record.Entry, pod Pod) {

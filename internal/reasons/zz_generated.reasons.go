@@ -41,7 +41,7 @@ var texts = map[string]Text{
 		Do:      "Nothing at first. If the message says that the pod did not end within its grace period, look at its finalizers with `kubectl get pod -n skyhook POD -o yaml`, and at the node's kubelet.",
 	},
 	v1alpha1.ReasonPodCannotStart: {
-		Meaning: "No container of the pod has started. The message has the kubelet's reason, such as a volume or a network that is not ready.",
+		Meaning: "No container of the pod has started. The message has the kubelet's reason, such as a volume or a network that is not ready. After half an hour, the node counts as erroring.",
 		EndedBy: []string{"node", "administrator"},
 		Do:      "Fix what the message names. `kubectl describe pod -n skyhook POD` shows more.",
 	},
@@ -133,12 +133,12 @@ var texts = map[string]Text{
 	v1alpha1.ReasonStageTimeout: {
 		Meaning: "The stage did not end within `stageTimeout`, and is not retried.",
 		EndedBy: []string{"author"},
-		Do:      "Fix the package, or raise `spec.packages.PACKAGE.stageTimeout`: any edit of the spec retries the stage. To retry it on one node without an edit: `kubectl skyhook package rerun PACKAGE --skyhook NAME --node NODE`.",
+		Do:      "Fix the package, or raise `spec.packages.PACKAGE.stageTimeout`: any edit of the spec retries the stage. How to retry it on one node without an edit, `kubectl skyhook why node NODE` says.",
 	},
 	v1alpha1.ReasonRetriesExhausted: {
 		Meaning: "The stage failed more often than `maxRetries` allows, and is not retried.",
 		EndedBy: []string{"author"},
-		Do:      "Fix the package, or raise `spec.packages.PACKAGE.maxRetries`: any edit of the spec retries the stage. To retry it on one node without an edit: `kubectl skyhook package rerun PACKAGE --skyhook NAME --node NODE`.",
+		Do:      "Fix the package, or raise `spec.packages.PACKAGE.maxRetries`: any edit of the spec retries the stage. How to retry it on one node without an edit, `kubectl skyhook why node NODE` says.",
 	},
 	v1alpha1.ReasonReapplyAfterReboot: {
 		Meaning: "The node rebooted by itself, and its packages are applied again because `REAPPLY_ON_REBOOT` is `true`.",

@@ -201,11 +201,12 @@ func (f *fleet) granted(b *v1alpha1.BatchState, orders []int32) {
 	if len(orders) == 0 {
 		return
 	}
-	b.Lost = slices.DeleteFunc(b.Lost, func(name string) bool {
+	got := func(name string) bool {
 		return slices.ContainsFunc(f.permits, func(p v1alpha1.Permit) bool {
 			return p.Node == name && slices.Contains(orders, p.Order)
 		})
-	})
+	}
+	b.Lost, b.Again = slices.DeleteFunc(b.Lost, got), slices.DeleteFunc(b.Again, got)
 	last := f.Now
 	if b.Granted != nil && b.Granted.After(last) {
 		last = b.Granted.Time
@@ -234,7 +235,7 @@ func (f *fleet) reissue(c *compartment, size int) []int32 {
 		if k < 0 || f.permits[k].Generation >= c.state.Generation || n.Facts.Complete || n.Hold != nil || n.Facts.Unavailable {
 			continue
 		}
-		again := n.AwaitsTurn() && slices.Contains(c.state.Lost, n.Name)
+		again := n.AwaitsTurn() && c.first(n)
 		if n.Failed() && free(n) && !again {
 			continue
 		}
@@ -388,17 +389,18 @@ func (f *fleet) unbegun(order int32) bool {
 }
 
 // fillByPolicy gives up to size permits to nodes in the order of a policy. Half-done nodes that stopped the compartment
-// are first, so that a correction that does not help costs no other node; while it is stopped, only nodes get some that are
-// half-done: more of them may have stopped it than are named.
+// are first, so that a correction that does not help costs no other node; while it is stopped, no other node gets one,
+// unless more half-done ones have stopped it than are named.
 func (f *fleet) fillByPolicy(c *compartment, size int) []int32 {
+	named := c.named()
 	return f.fill(c, size, func(f *fleet, n *Node) int8 {
 		turn := policyTurn(f, n)
 		switch {
 		case turn < 0:
-		case n.Facts.Begun && slices.Contains(c.state.Lost, n.Name):
-			turn = 0
-		case c.state.ShouldStop && !n.Facts.Begun:
+		case c.state.ShouldStop && (!n.Facts.Begun || named && !slices.Contains(c.state.Lost, n.Name)):
 			turn = -1
+		case n.Facts.Begun && c.first(n):
+			turn = 0
 		default:
 			turn++
 		}

@@ -27,7 +27,7 @@ func TestAttentionOfAHeldFailure(t *testing.T) {
 		{"paused and ignored", "n1 trouble=StepFailed held=NodeIgnored", holdPaused, "paused Paused: paused" + failed},
 		{"disabled", "n1 erroring trouble=StepFailed", holdDisabled, "disabled Disabled: disabled" + failed},
 		{"an invalid spec, and its interrupt was suspended", "n1 trouble=StepFailed", holdInvalid, "blocked SpecInvalid: spec.serial: no" + failed},
-		{"an invalid spec: what fails is the matter", "n1 erroring trouble=StepFailed", holdInvalid, "erroring StepFailed: trouble: StepFailed"},
+		{"an invalid spec: nothing is tried again before", "n1 erroring trouble=StepFailed", holdInvalid, "blocked SpecInvalid: spec.serial: no" + failed},
 		{"its turn is to come, and the interrupt with it", "n1 trouble=StepFailed", nil, ""},
 		{"paused when complete", "n1 complete", holdPaused, ""},
 	} {

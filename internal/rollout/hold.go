@@ -136,9 +136,9 @@ func HoldUnsealed(skyhook, node string) *situation.Hold {
 }
 
 // HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does. Only a Skyhook that
-// workloads wait for works under the runtime taint; for others, goes says that the operator will take it off the node
-// by itself.
-func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, goes bool) *situation.Hold {
+// workloads wait for works under the runtime taint; awaited is such a one, upon whose end the operator takes the taint off
+// the node, nil where it stays.
+func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, awaited *v1alpha1.Skyhook) *situation.Hold {
 	if v1alpha1.Ignored(node.Labels) {
 		return takingOut(v1alpha1.StatusBlocked, record.Wait{
 			Reason: v1alpha1.ReasonNodeIgnored, Frees: record.FreesAdministrator,
@@ -154,7 +154,7 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, goes bool) *
 			continue
 		}
 		message := fmt.Sprintf("the node has the taint %s, which the Skyhook does not tolerate; ", taint.ToString())
-		if !own || !goes {
+		if !own || awaited == nil {
 			by := fmt.Sprintf("%s:%s", taint.Key, taint.Effect)
 			hold = holdTainted(record.FreesAdministrator, message+fmt.Sprintf("add a toleration to spec.additionalTolerations, "+
 				"or remove the taint with `kubectl taint node %s %s-`", node.Name, by))
@@ -163,6 +163,10 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, goes bool) *
 		}
 		hold = holdTainted(record.FreesOther, message+"the operator removes the taint when the Skyhooks with runtimeRequired "+
 			"are complete on the node")
+		if hold.By = awaited.Name; Stopped(awaited) {
+			hold.Frees = record.FreesAdministrator
+			hold.Message += fmt.Sprintf(", but Skyhook %s is paused or disabled", awaited.Name)
+		}
 	}
 	return hold
 }

@@ -153,7 +153,7 @@ func TestHoldNode(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{AdditionalTolerations: c.tolerations}}
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: c.labels}, Spec: corev1.NodeSpec{Taints: c.taints}}
-			checkHold(t, rollout.HoldNode(s, node, rollout.Taints{Runtime: corev1.Taint{Key: "skyhook.nvidia.com", Effect: corev1.TaintEffectNoSchedule}, Tolerated: c.defaults}, false), c.want, c.message)
+			checkHold(t, rollout.HoldNode(s, node, rollout.Taints{Runtime: corev1.Taint{Key: "skyhook.nvidia.com", Effect: corev1.TaintEffectNoSchedule}, Tolerated: c.defaults}, nil), c.want, c.message)
 		})
 	}
 }
@@ -168,28 +168,32 @@ func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
 	)
 	runtime := corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule}
 	team := corev1.Taint{Key: "team", Effect: corev1.TaintEffectNoSchedule}
+	gpu := &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+	paused := gpu.DeepCopy()
+	paused.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
 	for _, c := range []struct {
 		name     string
 		required bool
-		goes     bool
+		awaited  *v1alpha1.Skyhook
 		taints   []corev1.Taint
 		want     string
 	}{
-		{"it goes", false, true, []corev1.Taint{runtime}, operator},
-		{"it stays", false, false, []corev1.Taint{runtime}, fmt.Sprintf(person, runtime.ToString(), runtime.Key)},
-		{"required", true, true, []corev1.Taint{runtime}, ""},
-		{"another as well", false, true, []corev1.Taint{runtime, team}, fmt.Sprintf(person, "team:NoSchedule", "team")},
-		{"only another", false, true, []corev1.Taint{team}, fmt.Sprintf(person, "team:NoSchedule", "team")},
+		{"it goes", false, gpu, []corev1.Taint{runtime}, operator},
+		{"it stays", false, nil, []corev1.Taint{runtime}, fmt.Sprintf(person, runtime.ToString(), runtime.Key)},
+		{"required", true, gpu, []corev1.Taint{runtime}, ""},
+		{"another as well", false, gpu, []corev1.Taint{runtime, team}, fmt.Sprintf(person, "team:NoSchedule", "team")},
+		{"only another", false, gpu, []corev1.Taint{team}, fmt.Sprintf(person, "team:NoSchedule", "team")},
+		{"it waits for one that is paused", false, paused, []corev1.Taint{runtime}, strings.Replace(operator, "other", "administrator", 1) + ", but Skyhook gpu is paused or disabled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := skyhook(0)
 			s.Spec.RuntimeRequired = c.required
 			got := ""
 			n1 := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: corev1.NodeSpec{Taints: c.taints}}
-			h := rollout.HoldNode(s, n1, rollout.Taints{Runtime: runtime}, c.goes)
+			h := rollout.HoldNode(s, n1, rollout.Taints{Runtime: runtime}, c.awaited)
 			if h != nil {
 				got = string(h.Frees) + ": " + h.Message
-				if named := strings.Contains(h.Message, "`kubectl taint node n1 "+h.By+"-`"); named != (h.Frees == "administrator") {
+				if named := strings.Contains(h.Message, "`kubectl taint node n1 "+h.By+"-`"); named != strings.Contains(c.want, "additionalTolerations") {
 					t.Errorf("held by %q: %s", h.By, h.Message)
 				}
 			}

@@ -23,16 +23,29 @@ func (f *fleet) lose(b *v1alpha1.BatchState, order int32) {
 
 // again names those nodes that stopped a compartment, once it continues: they are first.
 func (f *fleet) again(c *compartment, was *v1alpha1.BatchState) {
-	b := &c.state
-	b.Lost = slices.Clone(was.Lost)
+	bad := v1alpha1.BatchState{Lost: slices.Clone(was.Lost)}
 	for _, o := range was.Closed {
 		for _, order := range o.Holding {
-			f.lose(b, order)
+			f.lose(&bad, order)
 		}
 	}
-	b.Lost = slices.DeleteFunc(b.Lost, func(name string) bool {
+	c.state.Again = slices.DeleteFunc(bad.Lost, func(name string) bool {
 		return !slices.ContainsFunc(c.nodes, func(i int32) bool { return f.Nodes[i].Name == name && f.Nodes[i].Facts.Begun })
 	})
+}
+
+// first reports whether a node is one of those that stopped the compartment.
+func (c *compartment) first(n *Node) bool {
+	return slices.Contains(c.state.Lost, n.Name) || slices.Contains(c.state.Again, n.Name)
+}
+
+// named reports whether all bad nodes without a permit that stopped the compartment are named.
+func (c *compartment) named() bool {
+	bad := 0
+	for _, o := range c.state.Closed {
+		bad += o.Bad
+	}
+	return bad <= len(c.state.Lost)
 }
 
 // retry gives permits to nodes that stopped the compartment and can be tried again: they are disturbed already, and end

@@ -37,7 +37,7 @@ func Plan(in Input) v1alpha1.SkyhookStatus {
 	status.Status = sum.rollUp()
 	status.NodesInProgress = status.Nodes.InProgress + status.Nodes.Erroring
 	status.CompleteNodes = fmt.Sprintf("%d/%d", status.Nodes.Complete, status.Nodes.Total)
-	status.PackageList = packageList(in.Skyhook)
+	status.PackageList, status.Content = packageList(in.Skyhook), contentOf(in.Skyhook)
 	status.CompartmentStatuses = sum.compartmentStatuses(status.CompartmentStatuses)
 	status.Attention = sum.attention()
 	sum.detail(&status)

@@ -44,7 +44,7 @@ func resetOf(in Input, policy *Policy) reset {
 	}
 	content, packages := contentOf(in.Skyhook), was.PackageList != "" && was.PackageList != packageList(in.Skyhook)
 	generation := in.Skyhook.Generation
-	if !packages {
+	if !packages && (was.Content == "" || sameContent(was.Content, content)) {
 		generation = beganWith(in.Skyhook, content)
 	}
 	return reset{
@@ -80,7 +80,7 @@ func (r reset) apply(before *v1alpha1.BatchState) v1alpha1.BatchState {
 	}
 	b.CurrentBatch = max(1, b.CurrentBatch)
 	if r.unstop {
-		b.ShouldStop, b.ConsecutiveFailures, b.Before, b.Closed, b.Lost = false, 0, 0, nil, nil
+		b.ShouldStop, b.ConsecutiveFailures, b.Before, b.Closed, b.Lost, b.Again = false, 0, 0, nil, nil, nil
 	}
 	return b
 }

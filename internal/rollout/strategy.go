@@ -156,7 +156,7 @@ func (s strategy) recount(b *v1alpha1.BatchState) {
 	}
 	b.ConsecutiveFailures = b.Before + len(b.Closed)
 	if b.ConsecutiveFailures == 0 && b.Failed == 0 {
-		b.Lost = nil
+		b.Lost, b.Again = nil, nil
 	}
 	b.ShouldStop = b.ShouldStop && s.stops(b)
 }

@@ -40,6 +40,7 @@ func (c conditions) uninstall(sum *summary) {
 		message = fmt.Sprintf("the uninstall fails on %s%s; last error: %s", text.Nodes(failed), retried(failed, again),
 			last.UninstallFailure.Message)
 		if in.Deleting { // it is retried for ever, and nothing blocks it
+			slices.Sort(failed)
 			message += sum.wayOut(failed)
 		}
 	}

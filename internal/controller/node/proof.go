@@ -26,6 +26,13 @@ func (i *item) withhold(ctx context.Context) {
 		return
 	}
 	err := p.prove(ctx)
+	if err == nil && i.outdated() {
+		if err = p.Latest(ctx, i.skyhook); err != nil {
+			p.errs = append(p.errs, err)
+			i.putOff("")
+		}
+		return
+	}
 	if err == nil {
 		return
 	}
@@ -44,7 +51,17 @@ func (i *item) needsProof() bool {
 	finished := d.Record.FinishedPermit != "" && d.Record.FinishedPermit != i.before.FinishedPermit
 	first := !i.pass.wrote.proved && (len(d.Start) > 0 || finished)
 	uncordons := d.Unschedulable != nil && !*d.Unschedulable
-	return first || uncordons || !sameInterrupt(i.pass.inFlight, d.InFlight)
+	return first || uncordons || !sameInterrupt(i.pass.inFlight, d.InFlight) || i.outdated()
+}
+
+// outdated reports whether something begins for an earlier spec than that of the permit which the node finished with last:
+// the Skyhook was created anew, or the cache of an operator that has just taken over shows it as it was, with a permit of
+// then.
+func (i *item) outdated() bool {
+	d := i.decision
+	last, ok := v1alpha1.ParsePermitToken(i.before.FinishedPermit)
+	begins := len(d.Start) > 0 || d.Unschedulable != nil && *d.Unschedulable
+	return begins && ok && i.skyhook.Generation < last.Generation
 }
 
 func sameInterrupt(a, b *record.Interrupt) bool {

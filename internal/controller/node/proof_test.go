@@ -77,8 +77,29 @@ func TestWhatNeedsProof(t *testing.T) {
 		{"the node is uncordoned", true, nil, lifecycle.Decision{Unschedulable: new(false)}, true},
 	} {
 		p := &pass{inFlight: c.before, wrote: written{proved: c.proved}}
-		if got := (&item{pass: p, before: record.Node{FinishedPermit: "1/1"}, decision: c.d}).needsProof(); got != c.want {
-			t.Errorf("%s: %t", c.name, got)
+		i := &item{pass: p, skyhook: newSkyhook("demo"), before: record.Node{FinishedPermit: "1/1"}, decision: c.d}
+		if i.skyhook.Generation = 1; i.needsProof() != c.want {
+			t.Errorf("%s: %t", c.name, !c.want)
+		}
+	}
+}
+
+// TestOldSpecBeginsNothing: an operator that has just taken over may know a Skyhook only as it was before the node finished
+// with its last permit.
+func TestOldSpecBeginsNothing(t *testing.T) {
+	for _, c := range []struct {
+		generation int64
+		d          lifecycle.Decision
+		want       bool
+	}{
+		{1, lifecycle.Decision{Start: []lifecycle.Start{startOf("r1")}}, true},
+		{1, lifecycle.Decision{Unschedulable: new(true)}, true},
+		{1, lifecycle.Decision{}, false},
+		{2, lifecycle.Decision{Start: []lifecycle.Start{startOf("r1")}}, false},
+	} {
+		i := &item{pass: &pass{wrote: written{proved: true}}, skyhook: newSkyhook("demo"), before: record.Node{FinishedPermit: "2/1"}, decision: c.d}
+		if i.skyhook.Generation = c.generation; i.needsProof() != c.want {
+			t.Errorf("generation %d, %+v: %t", c.generation, c.d, !c.want)
 		}
 	}
 }

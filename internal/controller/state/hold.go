@@ -55,8 +55,11 @@ func (sn Snapshot) HoldAll(s *v1alpha1.Skyhook, pace Pace) *situation.Hold {
 // HoldHere is the part of Hold that is about the one node, but for what its record is held for.
 func (at *At) HoldHere(s *v1alpha1.Skyhook, around Surroundings) *situation.Hold {
 	if !at.standing.free {
-		goes := taint.Has(at.node, at.taints.Runtime) && at.taintGoes(s, at.node)
-		if h := rollout.HoldNode(s, at.node, at.taints, goes); h != nil {
+		var awaited *v1alpha1.Skyhook
+		if taint.Has(at.node, at.taints.Runtime) {
+			awaited = at.taintEnds(s, at.node)
+		}
+		if h := rollout.HoldNode(s, at.node, at.taints, awaited); h != nil {
 			return h
 		}
 	}
@@ -83,20 +86,20 @@ func (sn Snapshot) after(earlier *v1alpha1.Skyhook) *situation.Hold {
 	return sn.holds[earlier]
 }
 
-// taintGoes reports whether the operator will take its runtime taint off the node: Skyhooks that require it work there,
-// and none of them waits for s.
-func (sn Snapshot) taintGoes(s *v1alpha1.Skyhook, node *corev1.Node) bool {
-	goes := false
+// taintEnds is a Skyhook that has to be complete on the node before the operator takes its runtime taint off, one that a
+// person stopped first; nil if the taint stays: none requires it there, or one that does waits for s.
+func (sn Snapshot) taintEnds(s *v1alpha1.Skyhook, node *corev1.Node) *v1alpha1.Skyhook {
+	var awaited *v1alpha1.Skyhook
 	for _, other := range sn.skyhooks {
 		switch {
 		case !other.Spec.RuntimeRequired || other.DeletionTimestamp != nil || !sn.Selects(other, node):
-		case rollout.Stopped(other), s.Spec.Sequencing == v1alpha1.SequencingAll && rollout.Precedes(s, other):
-			return false
-		default:
-			goes = true
+		case s.Spec.Sequencing == v1alpha1.SequencingAll && rollout.Precedes(s, other):
+			return nil
+		case awaited == nil, rollout.Stopped(other) && !rollout.Stopped(awaited):
+			awaited = other
 		}
 	}
-	return goes
+	return awaited
 }
 
 func holdInterrupted(s *v1alpha1.Skyhook, by string) *situation.Hold {

@@ -154,7 +154,7 @@ type SkyhookStatus struct {
 
 	// Content is a hash of what rolls out, with the version of its algorithm: the
 	// packages with their images, configMaps and variables, and which of them are
-	// to be uninstalled.
+	// to be uninstalled. It stays as it was while nothing new starts.
 	// +optional
 	Content string `json:"content,omitempty"`
 

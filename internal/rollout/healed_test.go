@@ -91,30 +91,42 @@ func TestStopEndsByWhoCausedIt(t *testing.T) {
 }
 
 // TestContentAndPolicyInOneEdit: whoever is at work without a policy begins other content only as a member of the first
-// batch, also when the policy comes with that content.
+// batch, also when the policy comes with that content, or while nothing starts.
 func TestContentAndPolicyInOneEdit(t *testing.T) {
-	for kind, change := range map[string]func(*v1alpha1.Package){
+	changes := map[string]func(*v1alpha1.Package){
 		"version":   func(p *v1alpha1.Package) { p.Version = "2" },
 		"configMap": func(p *v1alpha1.Package) { p.ConfigMap = map[string]string{"k": "2"} },
 		"image":     func(p *v1alpha1.Package) { p.Image = "other" },
 		"uninstall": func(p *v1alpha1.Package) { p.Uninstall = &v1alpha1.Uninstall{Enabled: new(true), Apply: true} },
-	} {
-		t.Run(kind, func(t *testing.T) {
-			const works = "n1 in_progress; n2 in_progress; n3 in_progress; n4 in_progress; n5; n6"
-			s := skyhook(4)
-			pkg := v1alpha1.Package{Version: "1", ConfigMap: map[string]string{"k": "1"}}
-			s.Spec.Packages = map[string]v1alpha1.Package{"p": pkg}
-			in := rollout.Input{Skyhook: s, Now: now}
-			planAll(&in, "n1; n2; n3; n4; n5; n6", works)
-			s.Generation++
-			change(&pkg)
-			s.Spec.Packages = map[string]v1alpha1.Package{"p": pkg}
-			s.Spec.DeploymentPolicy, s.Spec.InterruptionBudget.Count = "careful", nil
-			in.Policy = policy(t, stopAtOnce1)
-			planAll(&in, works)
-			if n := unrevoked(s.Status.Permits); n != 1 {
-				t.Errorf("%d nodes may begin the new content, the canary is one", n)
-			}
-		})
+	}
+	for kind, change := range changes {
+		for _, between := range []string{"", "paused", "missing"} {
+			t.Run(kind+between, func(t *testing.T) {
+				const works = "n1 in_progress; n2 in_progress; n3 in_progress; n4 in_progress; n5; n6"
+				s := skyhook(4)
+				pkg := v1alpha1.Package{Version: "1", ConfigMap: map[string]string{"k": "1"}}
+				s.Spec.Packages = map[string]v1alpha1.Package{"p": pkg}
+				in := rollout.Input{Skyhook: s, Now: now}
+				planAll(&in, "n1; n2; n3; n4; n5; n6", works)
+				s.Generation++
+				change(&pkg)
+				s.Spec.Packages = map[string]v1alpha1.Package{"p": pkg}
+				switch between {
+				case "paused":
+					in.Hold = holdPaused
+					planAll(&in, works)
+				case "missing":
+					s.Spec.DeploymentPolicy, in.PolicyMissing = "careful", true
+					planAll(&in, works)
+				}
+				in.Hold, in.PolicyMissing = nil, false
+				s.Spec.DeploymentPolicy, s.Spec.InterruptionBudget.Count = "careful", nil
+				in.Policy = policy(t, stopAtOnce1)
+				planAll(&in, works)
+				if n := unrevoked(s.Status.Permits); n != 1 {
+					t.Errorf("%d nodes may begin the new content, the canary is one", n)
+				}
+			})
+		}
 	}
 }

@@ -37,7 +37,9 @@ func Plan(in Input) v1alpha1.SkyhookStatus {
 	status.Status = sum.rollUp()
 	status.NodesInProgress = status.Nodes.InProgress + status.Nodes.Erroring
 	status.CompleteNodes = fmt.Sprintf("%d/%d", status.Nodes.Complete, status.Nodes.Total)
-	status.PackageList, status.Content = packageList(in.Skyhook), contentOf(in.Skyhook)
+	if status.PackageList = packageList(in.Skyhook); in.Hold == nil { // else nobody begins it yet
+		status.Content = contentOf(in.Skyhook)
+	}
 	status.CompartmentStatuses = sum.compartmentStatuses(status.CompartmentStatuses)
 	status.Attention = sum.attention()
 	sum.detail(&status)

@@ -112,7 +112,7 @@ var ofLifecycle = []Mutant{
 	},
 	{
 		"a held node keeps its failing pod", lifecycle, "pass.watch",
-		`p.Hold != nil && pod.idle()`, `false`,
+		`pod.idle()`, `false`,
 		"runs-while-held/,no-cure/WaitingForOtherPods",
 	},
 	{

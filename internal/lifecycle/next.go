@@ -171,15 +171,8 @@ func (p *pass) finish() Decision {
 	blocked := idle && !complete && p.Hold == nil && !p.any(v1alpha1.StateErroring) && p.needsAuthor()
 	p.out.Record.Begun = !complete && (situation.Begun(p.Wanted, p.out.Record) || len(p.out.Start) > 0 || p.interrupting())
 	over := idle && (complete || blocked && !p.out.Record.Begun || p.leaves())
-	switch {
-	case p.Hold == nil || complete:
-	case p.out.Record.Begun && p.Hold.Barred: // also while a pod is there: how long it lasts counts
-		if p.nodeWait != nil && !p.nodeWait.Overdue {
-			p.nodeWait = nil
-		}
-		p.waitNode(new(p.Hold.Wait))
-	default:
-		p.wait(new(p.Hold.Wait))
+	if p.Hold != nil && !complete {
+		p.waitHeld()
 	}
 	p.watchEnds()
 	p.recordWait(complete)
@@ -193,6 +186,20 @@ func (p *pass) finish() Decision {
 		p.out.Record.FinishedPermit = p.revoked.Token()
 	}
 	return p.out
+}
+
+// waitHeld waits for what holds the node. For a taint in the middle of work it does so also while a pod is there: how long
+// that lasts counts.
+func (p *pass) waitHeld() {
+	w := new(p.Hold.Wait)
+	if !p.out.Record.Begun || !p.Hold.Barred {
+		p.wait(w)
+		return
+	}
+	if p.nodeWait != nil && !p.nodeWait.Overdue {
+		p.nodeWait = nil
+	}
+	p.waitNode(w)
 }
 
 // mayLeave reports whether a node may give a permit back that is asked back: it has no place to hold, or it failed and

@@ -54,7 +54,8 @@ func TestCreatedAnewTriesAgain(t *testing.T) {
 		}
 		s.Pass(time.Minute)
 		s.w.createSkyhook(SkyhookPlan{Name: "gpu", Spec: right})
-		if s.Pass(time.Hour); !s.complete("gpu") {
+		s.Pass(time.Hour)
+		if !s.complete("gpu") {
 			t.Errorf("with a canary %t: %s", canary, s.w.state())
 		}
 		s.noFindings(t)
@@ -74,7 +75,8 @@ func TestPodThatNeverStarts(t *testing.T) {
 	if stopped() {
 		t.Error("a large image takes longer")
 	}
-	if s.Pass(20 * time.Minute); !stopped() {
+	s.Pass(20 * time.Minute)
+	if !stopped() {
 		t.Errorf("not stopped: %s", s.w.state())
 	}
 	s.noFindings(t)
@@ -94,7 +96,8 @@ func TestPodThatNeverStarts(t *testing.T) {
 		pkg.Version = "2.0.0"
 		sk.Spec.Packages["kernel"] = pkg
 	})
-	if s.Pass(time.Hour); !s.complete("base") {
+	s.Pass(time.Hour)
+	if !s.complete("base") {
 		t.Errorf("the earlier one waits: %s", s.w.state())
 	}
 	s.noFindings(t)
@@ -142,7 +145,8 @@ func TestViewFromLongAgo(t *testing.T) {
 		t.Errorf("%d changes back, n00 is disturbed for what was: %s", back, w.state())
 	}
 	o.from = 0
-	if s.Pass(time.Hour); !s.complete("gpu") {
+	s.Pass(time.Hour)
+	if !s.complete("gpu") {
 		t.Errorf("not complete: %s", w.state())
 	}
 	s.noFindings(t)

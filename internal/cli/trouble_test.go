@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -92,7 +93,7 @@ func TestTrouble(t *testing.T) {
 		canary bool
 		has    change
 		then   func(faults.Scene)
-		// asked is a node; empty for the Skyhook.
+		// asked is a node, or another Skyhook; empty for the Skyhook.
 		asked string
 		// told and untold are in what why and the status say.
 		told, untold []string
@@ -265,6 +266,47 @@ func TestTrouble(t *testing.T) {
 			told: []string{"WaitingForSkyhook", "`kubectl skyhook why base`"},
 		},
 		{
+			name: "the Skyhook that workloads wait for is paused", nodes: 3, asked: "zoo",
+			has: func(p *faults.Plan, spec *v1alpha1.SkyhookSpec) {
+				zoo := *spec.DeepCopy()
+				zoo.Priority, spec.RuntimeRequired = 300, true
+				p.Skyhooks = []faults.SkyhookPlan{{Name: "zoo", Spec: zoo}}
+			},
+			then: func(s faults.Scene) {
+				for _, name := range []string{"n00", "n01", "n02"} {
+					s.Node(name, func(n *corev1.Node) {
+						n.Spec.Taints = []corev1.Taint{{Key: v1alpha1.GroupName, Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule}}
+					})
+				}
+				s.Skyhook(func(sk *v1alpha1.Skyhook) { sk.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"} })
+				s.Pass(10 * minutes)
+			},
+			told: []string{"Skyhook gpu is paused", "Command: kubectl annotate skyhook gpu skyhook.nvidia.com/pause-"}, untold: []string{"kubectl taint"},
+		},
+		{
+			name: "the bad node is not selected any more", nodes: 4, canary: true,
+			has: func(p *faults.Plan, spec *v1alpha1.SkyhookSpec) {
+				script("fails", 0)(p, spec)
+				spec.NodeSelectors = metav1.LabelSelector{MatchLabels: map[string]string{"pool": "x"}}
+				p.Scripts[0].Node = "n00"
+			},
+			then: func(s faults.Scene) {
+				s.Pass(20 * minutes)
+				s.Node("n00", func(n *corev1.Node) { n.Labels["pool"] = "y" })
+				s.Pass(10 * minutes)
+			},
+			told: []string{"in the middle of work: n00"}, untold: []string{"StepFailed", again},
+		},
+		{
+			name: "what stopped it is tried again", nodes: 4, canary: true,
+			has: func(p *faults.Plan, spec *v1alpha1.SkyhookSpec) {
+				script("fails", 0)(p, spec)
+				driver(spec, func(pkg *v1alpha1.Package) { pkg.MaxRetries = new(int32(1)) })
+			},
+			then: func(s faults.Scene) { s.Pass(20 * minutes); s.Rerun("n00"); s.Pass(3 * time.Second) },
+			told: []string{"tried again: n00", "it continues by itself"}, untold: []string{resume},
+		},
+		{
 			name: "an uninstall fails in a deletion", nodes: 3,
 			has: func(p *faults.Plan, spec *v1alpha1.SkyhookSpec) {
 				uninstalls(p, spec)
@@ -306,9 +348,13 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// told is what kubectl skyhook why prints of a node or, without one, of the Skyhook of a scene, and what the status says.
-func told(t *testing.T, s faults.Scene, node string) string {
+// told is what kubectl skyhook why prints of a node, or of a Skyhook of a scene, and what the status of gpu says.
+func told(t *testing.T, s faults.Scene, asked string) string {
 	t.Helper()
+	skyhook, node := cmp.Or(asked, "gpu"), ""
+	if strings.HasPrefix(asked, "n0") {
+		skyhook, node = "", asked
+	}
 	r := s.Show()
 	v := &view{Snapshot: r.Snapshot, options: r.Settings}
 	f, err := v.decided(r.Now, node)
@@ -316,10 +362,7 @@ func told(t *testing.T, s faults.Scene, node string) string {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	e, skyhook := explainer{target{namespace: r.Settings.Workload.Namespace}}, ""
-	if node == "" {
-		skyhook = "gpu"
-	}
+	e := explainer{target{namespace: r.Settings.Workload.Namespace}}
 	all := e.causes(v, f, skyhook, node)
 	for i := range all {
 		e.conclude(v, f, &all[i])

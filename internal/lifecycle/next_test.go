@@ -81,23 +81,6 @@ func demandWords(t *testing.T, r row, got, interrupts []words) {
 	}
 }
 
-// TestOwedInterruptIsTakenBack: a spec without the interrupt that a node owes takes that back, so that one which is added
-// later means the same on every node.
-func TestOwedInterruptIsTakenBack(t *testing.T) {
-	owes := func(s part) bool {
-		for _, e := range lifecycle.Next(observation(see(s, node(config.complete(a).owes(true)), acknowledged))).Record.Packages {
-			return *e.Owes
-		}
-		return false
-	}
-	if owes(spec(pkg(a))) {
-		t.Error("it is owed still")
-	}
-	if !owes(spec(pkg(a).interrupt(noop))) {
-		t.Error("it is not owed any more")
-	}
-}
-
 // TestErroringIsAboutPackages: the node condition Erroring is about packages alone; the status label tells of drains,
 // too.
 func TestErroringIsAboutPackages(t *testing.T) {

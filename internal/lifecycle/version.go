@@ -18,8 +18,8 @@ func (p *pass) adopt(name string, pkg situation.Package) *record.Entry {
 		e.Config, e.Changed = p.configuredWith(name, pkg), []string{}
 		p.out.take(Step{Write: &e})
 	}
-	if unowed, changed := situation.Unowed(pkg, p.out.Record, e); changed && (e.Owes != nil || !situation.Settled(pkg, e)) {
-		e = unowed // else the next status, or the next spec, would not tell any more
+	if unowed, changed := situation.Unowed(p.out.Record, e); changed && !situation.Settled(pkg, e) {
+		e = unowed // else the next status would not tell any more
 		p.out.take(Step{Write: &e})
 	}
 	if e.Config == nil && e.Stage != v1alpha1.StageApply && e.Stage != v1alpha1.StageUpgrade {

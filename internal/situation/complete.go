@@ -31,7 +31,7 @@ func packageComplete(n record.Node, name string, pkg Package) bool {
 	if !ok {
 		return false
 	}
-	before, _ := Unowed(pkg, n, e)
+	before, _ := Unowed(n, e)
 	return Final(pkg, before) || FinishedElsewhere(n, e)
 }
 

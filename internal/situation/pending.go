@@ -49,13 +49,11 @@ func matches(pattern, key string) bool {
 	return err == nil && ok
 }
 
-// Unowed is an entry with the note that it owes no interrupt, if the spec has none for it any more: one that is added
-// later is another one. Or if an earlier version, which noted nothing, left it so: the node was complete.
-func Unowed(pkg Package, n record.Node, e record.Entry) (record.Entry, bool) {
+// Unowed is an entry with the note that it owes no interrupt, if an earlier version, which noted nothing, left it so: the
+// node was complete.
+func Unowed(n record.Node, e record.Entry) (record.Entry, bool) {
 	over := e.Stage == v1alpha1.StageConfig && e.State == v1alpha1.StateComplete
-	taken := e.Owes != nil && *e.Owes && len(InterruptsFor(pkg, e)) == 0
-	earlier := e.Owes == nil && n.Status == v1alpha1.StatusComplete
-	if !over || !taken && !earlier {
+	if e.Owes != nil || !over || n.Status != v1alpha1.StatusComplete {
 		return e, false
 	}
 	e.Owes = new(bool)

@@ -392,7 +392,7 @@ func (f *fleet) unbegun(order int32) bool {
 // are first, so that a correction that does not help costs no other node; while it is stopped, no other node gets one,
 // unless more half-done ones have stopped it than are named.
 func (f *fleet) fillByPolicy(c *compartment, size int) []int32 {
-	named := c.named()
+	named := c.bad() <= len(c.state.Lost)
 	return f.fill(c, size, func(f *fleet, n *Node) int8 {
 		turn := policyTurn(f, n)
 		switch {

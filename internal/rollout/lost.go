@@ -39,23 +39,19 @@ func (c *compartment) first(n *Node) bool {
 	return slices.Contains(c.state.Lost, n.Name) || slices.Contains(c.state.Again, n.Name)
 }
 
-// named reports whether all bad nodes without a permit that stopped the compartment are named.
-func (c *compartment) named() bool {
-	bad := 0
+// bad counts the bad nodes of batches that are over which hold no permit any more; lost names the last of them.
+func (c *compartment) bad() (bad int) {
 	for _, o := range c.state.Closed {
 		bad += o.Bad
 	}
-	return bad <= len(c.state.Lost)
+	return bad
 }
 
 // retry gives permits to nodes that stopped the compartment and can be tried again: they are disturbed already, and end
 // the stop once they are complete. Which batch one was bad in is not known any more; that is taken for the first.
 func (f *fleet) retry(c *compartment) {
-	b, bad := &c.state, 0
-	for _, o := range b.Closed {
-		bad += o.Bad
-	}
-	orders := f.fillByPolicy(c, bad)
+	b := &c.state
+	orders := f.fillByPolicy(c, c.bad())
 	f.granted(b, orders)
 	for _, order := range orders {
 		if o := firstBad(b); o != nil {

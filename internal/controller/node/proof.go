@@ -25,22 +25,21 @@ func (i *item) withhold(ctx context.Context) {
 	if !i.needsProof() {
 		return
 	}
-	err := p.prove(ctx)
-	if err == nil && i.outdated() {
-		if err = p.Latest(ctx, i.skyhook); err != nil {
-			p.errs = append(p.errs, err)
-			i.putOff("")
+	if err := p.prove(ctx); err != nil {
+		told := ""
+		if p.wrote.at.Sub(p.wrote.doubted) >= freshPatience {
+			told = err.Error()
 		}
+		i.putOff(told)
 		return
 	}
-	if err == nil {
+	if !i.outdated() {
 		return
 	}
-	told := ""
-	if p.wrote.at.Sub(p.wrote.doubted) >= freshPatience {
-		told = err.Error()
+	if err := p.Latest(ctx, i.skyhook); err != nil {
+		p.errs = append(p.errs, err)
+		i.putOff("")
 	}
-	i.putOff(told)
 }
 
 // needsProof reports whether a decision could meet a pod that the cache lacks. Before the first pod that this process

@@ -71,12 +71,16 @@ func uninstalls(_ *faults.Plan, spec *v1alpha1.SkyhookSpec) {
 	driver(spec, func(pkg *v1alpha1.Package) { pkg.Uninstall = &v1alpha1.Uninstall{Enabled: new(true)} })
 }
 
+func pausing(s faults.Scene) {
+	s.Skyhook(func(sk *v1alpha1.Skyhook) { sk.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"} })
+}
+
 func label(s faults.Scene, name, key string) {
 	s.Node(name, func(n *corev1.Node) { n.Labels[key] = "true" })
 }
 
-// TestTrouble: what people read when something is wrong in the middle of work. What comes first is told first, and there
-// is no command that harms, or that does nothing.
+// TestTrouble: what people read when something is wrong in the middle of work. What comes first is told first, and no
+// command is offered that does harm or has no effect.
 func TestTrouble(t *testing.T) {
 	const (
 		raise   = `interruptionBudget":{"count":2`
@@ -148,7 +152,7 @@ func TestTrouble(t *testing.T) {
 			name: "a rollout is paused, and the canary's host is dead", nodes: 4, canary: true, has: script("kills", 0), asked: "n00",
 			then: func(s faults.Scene) {
 				s.Pass(10 * minutes)
-				s.Skyhook(func(sk *v1alpha1.Skyhook) { sk.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"} })
+				pausing(s)
 				s.Pass(10 * minutes)
 			},
 			told: []string{"the node is not Ready", "attention: n00 Paused"},
@@ -218,7 +222,7 @@ func TestTrouble(t *testing.T) {
 			name: "a stopped rollout is paused", nodes: 4, canary: true, has: script("fails", 0),
 			then: func(s faults.Scene) {
 				s.Pass(25 * minutes)
-				s.Skyhook(func(sk *v1alpha1.Skyhook) { sk.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"} })
+				pausing(s)
 				s.Pass(5 * minutes)
 			},
 			told:   []string{"Nothing while the Skyhook is paused.", "Nothing before Paused has ended.", logs, "Command: kubectl annotate skyhook gpu skyhook.nvidia.com/pause-"},
@@ -278,7 +282,7 @@ func TestTrouble(t *testing.T) {
 						n.Spec.Taints = []corev1.Taint{{Key: v1alpha1.GroupName, Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule}}
 					})
 				}
-				s.Skyhook(func(sk *v1alpha1.Skyhook) { sk.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"} })
+				pausing(s)
 				s.Pass(10 * minutes)
 			},
 			told: []string{"Skyhook gpu is paused", "Command: kubectl annotate skyhook gpu skyhook.nvidia.com/pause-"}, untold: []string{"kubectl taint"},

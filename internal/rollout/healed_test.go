@@ -90,7 +90,7 @@ func TestStopEndsByWhoCausedIt(t *testing.T) {
 	}
 }
 
-// TestContentAndPolicyInOneEdit: whoever is at work without a policy begins other content only as a member of the first
+// TestContentAndPolicyInOneEdit: nodes in progress without a policy begin other content only as members of the first
 // batch, also when the policy comes with that content, or while nothing starts.
 func TestContentAndPolicyInOneEdit(t *testing.T) {
 	changes := map[string]func(*v1alpha1.Package){

@@ -39,7 +39,7 @@ func (c conditions) uninstall(sum *summary) {
 	if last != nil {
 		message = fmt.Sprintf("the uninstall fails on %s%s; last error: %s", text.Nodes(failed), retried(failed, again),
 			last.UninstallFailure.Message)
-		if in.Deleting { // it is retried for ever, and nothing blocks it
+		if in.Deleting { // it is retried without end, so that nothing counts as blocked
 			slices.Sort(failed)
 			message += sum.wayOut(failed)
 		}

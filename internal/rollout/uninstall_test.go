@@ -81,7 +81,7 @@ func TestUninstallConditions(t *testing.T) {
 				"UninstallFailed UninstallPodFailing: the uninstall fails on nodes n1, n2, n3, n4, and is retried on nodes n2, n3; last error: 4",
 		},
 		{
-			name: "it is tried again for ever in a deletion", nodes: uninstalling(nodes("n1 erroring; n2 complete"), "last"), deleting: true,
+			name: "it is retried without end in a deletion", nodes: uninstalling(nodes("n1 erroring; n2 complete"), "last"), deleting: true,
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2\n" +
 				"UninstallFailed UninstallPodFailing: the uninstall fails on node n1 and is retried; last error: last; or leave the packages on node n1 with " +
 				"`kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=n1`",

@@ -54,8 +54,8 @@ func (i *item) needsProof() bool {
 }
 
 // outdated reports whether something begins for an earlier spec than that of the permit which the node finished with last:
-// the Skyhook was created anew, or the cache of an operator that has just taken over shows it as it was, with a permit of
-// then.
+// the Skyhook was created anew, or the cache of an operator that has just taken over shows an earlier version of it, with
+// the permit of that time.
 func (i *item) outdated() bool {
 	d := i.decision
 	last, ok := v1alpha1.ParsePermitToken(i.before.FinishedPermit)

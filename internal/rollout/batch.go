@@ -35,7 +35,7 @@ type nodeCounts struct {
 func (f *fleet) pace(policy *Policy) []compartment {
 	f.paced = true
 	compartments := policy.split(f.Nodes, f.Skyhook.Status.CompartmentStatuses)
-	reset := resetOf(f.Input, policy)
+	reset := f.reset(policy)
 	for k := range compartments {
 		f.resume(&compartments[k], reset)
 	}
@@ -93,7 +93,7 @@ func (f *fleet) look(c *compartment, listed map[int32]bool) {
 		f.revokeIn(c, blocksOthers)
 	default:
 		f.revokeIn(c, func(p *v1alpha1.Permit, n *Node) bool {
-			unused := stopped || replaced(&c.state, n) || p.Revoked && !listed[p.Order]
+			unused := stopped || replaced(c.state.Granted, n) || p.Revoked && !listed[p.Order]
 			return stale(p) || blocksOthers(p, n) || unused && !n.Facts.Begun && !n.Facts.Complete
 		})
 	}
@@ -146,9 +146,9 @@ func (f *fleet) count(c *compartment) nodeCounts {
 // stopped.
 func (f *fleet) tally(c *compartment, listed map[int32]bool, repaired bool) membership {
 	b := &c.state
-	f.adopt(c, listed)
 	f.revisit(c)
 	m := f.members(b)
+	m.pending += f.adopt(c, listed)
 	if repaired { // what failed before does not count against what is repaired
 		b.Left, b.Failed = b.Left+b.Failed+len(m.bad), 0
 		b.Members = slices.DeleteFunc(b.Members, func(order int32) bool { return slices.Contains(m.bad, order) })
@@ -207,6 +207,11 @@ func (f *fleet) granted(b *v1alpha1.BatchState, orders []int32) {
 		})
 	}
 	b.Lost, b.Again = slices.DeleteFunc(b.Lost, got), slices.DeleteFunc(b.Again, got)
+	f.stamp(b)
+}
+
+// stamp notes that permits of a batch were given until now.
+func (f *fleet) stamp(b *v1alpha1.BatchState) {
 	last := f.Now
 	if b.Granted != nil && b.Granted.After(last) {
 		last = b.Granted.Time
@@ -219,10 +224,10 @@ func (f *fleet) granted(b *v1alpha1.BatchState, orders []int32) {
 	b.Granted = &metav1.Time{Time: last.Truncate(time.Second)}
 }
 
-// replaced reports whether a node took the place of one under its name that got a permit: it was created since. Its
-// creation is told in whole seconds, too.
-func replaced(b *v1alpha1.BatchState, n *Node) bool {
-	return b.Granted != nil && n.Created.After(b.Granted.Time)
+// replaced reports whether a node took the place of one under its name that got a permit, the last of which were given
+// at a time: it was created since. Its creation is told in whole seconds, too.
+func replaced(granted *metav1.Time, n *Node) bool {
+	return granted != nil && n.Created.After(granted.Time)
 }
 
 // reissue renews up to size permits of another content for the running batch, those first whose nodes have begun, then
@@ -260,22 +265,40 @@ func (f *fleet) reissue(c *compartment, size int) []int32 {
 
 // adopt makes members of the running batch of those that are at work with a permit of no batch: an earlier version gave
 // it, or there was no policy, or the compartment had another name, or they had left their batch. The batch of an earlier
-// version did not count the members that it was done with.
-func (f *fleet) adopt(c *compartment, listed map[int32]bool) {
-	b := &c.state
+// version did not count the members that it was done with. How many they are is returned.
+func (f *fleet) adopt(c *compartment, listed map[int32]bool) int {
+	b, before := &c.state, len(c.state.Members)
 	for _, i := range c.nodes {
 		k := f.permitOf(i)
 		if k < 0 || f.permits[k].Generation < b.Generation || listed[f.permits[k].Order] {
 			continue
 		}
-		if v, _ := f.Nodes[i].Judge(f.Now); v == situation.Pending && !replaced(b, &f.Nodes[i]) {
-			b.Members = append(b.Members, f.permits[k].Order)
+		n, order := &f.Nodes[i], f.permits[k].Order
+		if v, _ := n.Judge(f.Now); v == situation.Pending && !replaced(f.grantedTo(order, b), n) {
+			b.Members = append(b.Members, order)
 		}
 	}
 	slices.Sort(b.Members)
 	if was := f.Skyhook.Status.CompartmentStatuses[c.name].BatchState; was != nil && was.Content == "" {
 		b.Succeeded += max(0, b.BatchSize-len(b.Members))
 	}
+	adopted := len(b.Members) - before
+	if adopted > 0 {
+		f.stamp(b)
+	}
+	return adopted
+}
+
+// grantedTo is when the last permits of the batch were given that had one of this order as a member, maybe in a compartment
+// which the policy no longer has; that of the given batch where none had.
+func (f *fleet) grantedTo(order int32, b *v1alpha1.BatchState) *metav1.Time {
+	for name := range f.Skyhook.Status.CompartmentStatuses {
+		was := f.Skyhook.Status.CompartmentStatuses[name].BatchState
+		if was != nil && slices.Contains(was.Members, order) {
+			return was.Granted
+		}
+	}
+	return b.Granted
 }
 
 // membership is what the members of the running batch are at that hold a permit.
@@ -329,7 +352,7 @@ func (f *fleet) verdict(b *v1alpha1.BatchState, order int32) (v situation.Verdic
 		return f.Departed[at.permit.Node].Verdict, true
 	}
 	n := &f.Nodes[at.node]
-	if replaced(b, n) {
+	if replaced(b.Granted, n) {
 		return situation.Bad, false
 	}
 	v, _ = n.Judge(f.Now)

@@ -28,10 +28,10 @@ func (sum *summary) compartmentStatuses(
 ) map[string]v1alpha1.CompartmentStatus {
 	after := make(map[string]v1alpha1.CompartmentStatus, len(sum.compartments))
 	if sum.compartments == nil {
-		reset := resetOf(sum.Input, nil)
+		reset := sum.reset(nil)
 		for name, c := range before {
 			if c.BatchState != nil {
-				c.BatchState = new(reset.apply(c.BatchState))
+				c.BatchState = new(reset.keep(c.BatchState))
 			}
 			after[name] = c
 		}

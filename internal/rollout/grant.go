@@ -10,6 +10,8 @@ import (
 // fleet is what one pass works on: the nodes and the permits that are out or given. It names nodes by their index.
 type fleet struct {
 	Input
+	// content is what rolls out, see contentOf.
+	content string
 	// permits of selected nodes come with the index of the node in holders; those of others follow with -1.
 	permits []v1alpha1.Permit
 	holders []int32
@@ -43,6 +45,7 @@ type place struct {
 // is gone.
 func newFleet(in Input) *fleet {
 	f := &fleet{Input: in, holds: make([]bool, len(in.Nodes)), room: permitRoom(&in), numbers: newNumbers(in.Skyhook)}
+	f.content = contentOf(in.Skyhook)
 	f.held, f.returned, f.orders = map[int32]int{}, map[int32]*v1alpha1.Permit{}, map[int32]place{}
 	f.lost = map[int32]string{}
 	out := make(map[string]*v1alpha1.Permit, len(in.Skyhook.Status.Permits))
@@ -131,7 +134,7 @@ func (f *fleet) assign() []compartment {
 	case policy != nil:
 		return f.pace(policy)
 	case f.paceless(): // nothing starts, and permits for earlier content stay revoked once there is a policy again
-		began := resetOf(f.Input, nil).generation
+		began := f.reset(nil).generation
 		for k := range f.permits {
 			f.permits[k].Revoked = f.permits[k].Revoked || f.permits[k].Generation < began
 		}

@@ -38,7 +38,7 @@ func Plan(in Input) v1alpha1.SkyhookStatus {
 	status.NodesInProgress = status.Nodes.InProgress + status.Nodes.Erroring
 	status.CompleteNodes = fmt.Sprintf("%d/%d", status.Nodes.Complete, status.Nodes.Total)
 	if status.PackageList = packageList(in.Skyhook); in.Hold == nil { // else nobody begins it yet
-		status.Content = contentOf(in.Skyhook)
+		status.Content = f.content
 	}
 	status.CompartmentStatuses = sum.compartmentStatuses(status.CompartmentStatuses)
 	status.Attention = sum.attention()

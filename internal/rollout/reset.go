@@ -32,9 +32,9 @@ type reset struct {
 	completed bool
 }
 
-// resetOf decides it; policy is nil when it is missing.
-func resetOf(in Input, policy *Policy) reset {
-	was := &in.Skyhook.Status
+// reset decides it; policy is nil when it is missing.
+func (f *fleet) reset(policy *Policy) reset {
+	in, was := &f.Input, &f.Skyhook.Status
 	allowed := true
 	if policy != nil && policy.reset != nil {
 		allowed = *policy.reset
@@ -42,13 +42,13 @@ func resetOf(in Input, policy *Policy) reset {
 	if o := in.Skyhook.Spec.DeploymentPolicyOptions; o != nil && o.ResetBatchStateOnCompletion != nil {
 		allowed = *o.ResetBatchStateOnCompletion
 	}
-	content, packages := contentOf(in.Skyhook), was.PackageList != "" && was.PackageList != packageList(in.Skyhook)
+	packages := was.PackageList != "" && was.PackageList != packageList(in.Skyhook)
 	generation := in.Skyhook.Generation
-	if !packages && (was.Content == "" || sameContent(was.Content, content)) {
-		generation = beganWith(in.Skyhook, content)
+	if !packages && (was.Content == "" || sameContent(was.Content, f.content)) {
+		generation = beganWith(in.Skyhook, f.content)
 	}
 	return reset{
-		anew: allowed, packages: packages, content: content, generation: generation,
+		anew: allowed, packages: packages, content: f.content, generation: generation,
 		unstop:    edited(in.Skyhook) || resumed(in.Skyhook) != was.Resumed,
 		completed: allowed && in.Hold == nil && !in.Deleting && len(in.Nodes) > 0 && AllComplete(in.Nodes),
 	}
@@ -79,10 +79,26 @@ func (r reset) apply(before *v1alpha1.BatchState) v1alpha1.BatchState {
 		b.Content, b.Generation = r.content, r.generation
 	}
 	b.CurrentBatch = max(1, b.CurrentBatch)
+	r.release(&b)
+	return b
+}
+
+// keep returns the state to keep while nobody knows the policy. Other content begins with a policy: only then is it known
+// how many nodes of which compartment have it.
+func (r reset) keep(before *v1alpha1.BatchState) v1alpha1.BatchState {
+	if before.Content == "" || r.continues(before) {
+		return r.apply(before)
+	}
+	b := *before.DeepCopy()
+	r.release(&b)
+	return b
+}
+
+// release continues what is stopped.
+func (r reset) release(b *v1alpha1.BatchState) {
 	if r.unstop {
 		b.ShouldStop, b.ConsecutiveFailures, b.Before, b.Closed, b.Lost, b.Again = false, 0, 0, nil, nil, nil
 	}
-	return b
 }
 
 // continues reports whether what batches rolled out rolls out now. An earlier version did not note what it was: an upgrade

@@ -85,8 +85,9 @@ const (
 	ReasonWaitingForOtherPods = "WaitingForOtherPods"
 	// ReasonWaitingForReboot: The operator told the node to reboot, and the node is not back yet.
 	// Ended by: node.
-	// Do: Nothing. After 20 minutes, or after `spec.packages.PACKAGE.stageTimeout`, the reason becomes
-	// `RebootTimeout`; a node from which the Skyhook is being removed is freed instead.
+	// Do: Nothing at first. 20 minutes, or `spec.packages.PACKAGE.stageTimeout`, after the node was told to reboot, the
+	// reason becomes `RebootTimeout`; a node from which the Skyhook is being removed is freed instead. If the message says
+	// that the interrupt cannot begin, look at the node's kubelet: `journalctl -u kubelet`.
 	ReasonWaitingForReboot = "WaitingForReboot"
 	// ReasonWaitingForUninstall: Another version of the package must be uninstalled first.
 	// Ended by: node.

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
@@ -24,7 +27,10 @@ func (e explainer) forPermit(v *view, sk *v1alpha1.Skyhook, c *cause) string {
 		return ""
 	}
 	if node := at.troubled(sk); node != "" {
-		c.Do = e.addressed(fmt.Sprintf("Look at node %s, which has a permit and does not progress: `kubectl skyhook why node %[1]s`.", node))
+		c.Do = e.addressed(fmt.Sprintf("Look at node %s, which holds a place and does not progress: `kubectl skyhook why node %[1]s`.", node))
+		if first(v.Nodes, func(n *corev1.Node) bool { return n.Name == node }) == nil {
+			c.Do = e.addressed(fmt.Sprintf("Look at what is left of node %s, which is gone: `kubectl skyhook why %s`.", node, sk.Name))
+		}
 		return ""
 	}
 	if now.InProgress+now.Erroring < now.Ceiling || at.prepared != nil && at.prepared.BatchFull(sk, compartment) {
@@ -76,15 +82,20 @@ func compartmentOf(v *view, sk *v1alpha1.Skyhook, nodes []string) compartment {
 	return at
 }
 
-// troubled is the first node with a permit in the compartment that does not progress; empty for none. One that left the
-// selection counts in all of them.
+// troubled is the first node of the compartment that holds a place and does not progress, those with a permit first; empty
+// for none. One that left the selection counts in all of them.
 func (at *compartment) troubled(sk *v1alpha1.Skyhook) string {
+	unusable := ""
 	for _, a := range sk.Status.Attention {
 		home, here := at.homes[a.Node]
 		reboots := a.Status == v1alpha1.StatusInProgress && a.Reason == v1alpha1.ReasonWaitingForReboot
-		if holds(sk, a.Node) && !reboots && (!here || home == at.name) {
+		switch {
+		case reboots, here && home != at.name:
+		case holds(sk, a.Node):
 			return a.Node
+		case a.Reason == v1alpha1.ReasonNodeStateUnsealed, a.Reason == v1alpha1.ReasonNodeStateMalformed:
+			unusable = cmp.Or(unusable, a.Node)
 		}
 	}
-	return ""
+	return unusable
 }

@@ -329,6 +329,70 @@ func TestTrouble(t *testing.T) {
 			},
 			told: []string{"without it, nothing is uninstalled on this node"}, untold: []string{"apply the packages again", "nodeState_gpu-"},
 		},
+		{
+			name: "the script that should reboot fails", nodes: 3,
+			has: func(p *faults.Plan, spec *v1alpha1.SkyhookSpec) {
+				reboots(0, "")(p, spec)
+				p.Scripts = []faults.Script{{Kind: "fails", Stage: v1alpha1.StageInterrupt, Times: 1 << 20}}
+			},
+			then: func(s faults.Scene) { s.Pass(50 * minutes) },
+			told: []string{"RebootTimeout", "exited 1"},
+		},
+		{
+			name: "a reboot takes as long as the package allows", nodes: 4, canary: true,
+			has: func(p *faults.Plan, spec *v1alpha1.SkyhookSpec) {
+				reboots(0, "")(p, spec)
+				driver(spec, func(pkg *v1alpha1.Package) { pkg.StageTimeout = &metav1.Duration{Duration: 90 * minutes} })
+			},
+			then: func(s faults.Scene) {
+				s.Interrupting("n00")
+				s.Vanish("n00")
+				s.Pass(60 * minutes)
+			},
+			told: []string{"the batch waits for node n00"}, untold: []string{"is stopped"},
+		},
+		{
+			name: "a host does not reboot, and is ignored", nodes: 4,
+			has: func(p *faults.Plan, spec *v1alpha1.SkyhookSpec) {
+				reboots(0, "")(p, spec)
+				p.Scripts = []faults.Script{{Kind: "hangs", Node: "n00", Stage: v1alpha1.StageInterrupt, Times: 1 << 20}}
+			},
+			then: func(s faults.Scene) {
+				s.Pass(30 * minutes)
+				label(s, "n00", v1alpha1.LabelIgnore)
+				s.Pass(10 * minutes)
+			},
+			told: []string{"Stalled: NodeIgnored: node n00", "did not reboot within"}, untold: []string{"Reconciling: Progressing"},
+		},
+		{
+			name: "a node is gone, and a pod on it stays", nodes: 4, has: script("hangs", 0),
+			then: func(s faults.Scene) {
+				s.Pass(5 * minutes)
+				s.Finalize("n00")
+				s.Gone("n00")
+				s.Pass(10 * minutes)
+			},
+			told: []string{"what is left of node n00, which is gone"}, untold: []string{"why node n00"},
+		},
+		{
+			name: "a record is broken on a node that holds the budget", nodes: 3, has: script("hangs", 0), asked: "n01",
+			then: func(s faults.Scene) {
+				s.Pass(5 * minutes)
+				s.Node("n00", func(n *corev1.Node) { n.Annotations[v1alpha1.AnnotationNodeStatePrefix+"gpu"] = "{" })
+				s.Pass(10 * minutes)
+			},
+			told: []string{"`kubectl skyhook why node n00`"}, untold: []string{raise},
+		},
+		{
+			name: "a drain takes too long, and the Skyhook is paused", nodes: 4, canary: true, has: reboots(10*minutes, "managed", "web"),
+			then: func(s faults.Scene) {
+				s.Finalize("n00")
+				s.Pass(25 * minutes)
+				pausing(s)
+				s.Pass(10 * minutes)
+			},
+			told: []string{"to be tried again: n00"}, untold: []string{"(tried again", raise},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

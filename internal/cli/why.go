@@ -244,7 +244,7 @@ func (e explainer) causesOf(o *outlook, sk *v1alpha1.Skyhook, nodes []corev1.Nod
 	if only != "" {
 		return here
 	}
-	here = append(here, e.gone(o.view, sk)...)
+	here = append(e.gone(o.view, sk), here...)
 	whole := slices.DeleteFunc(e.conditions(named(o.Skyhooks, sk.Name), sk), func(c cause) bool {
 		return !c.wayOut && slices.ContainsFunc(here, func(o cause) bool { return o.Reason == c.Reason })
 	})

@@ -157,7 +157,11 @@ func (p interrupts) watchReboot(e *record.Entry, pod Pod) {
 	left := p.began(*e, pod).Add(limit).Sub(p.Now)
 	late := e.State == v1alpha1.StateErroring && e.Reason == v1alpha1.ReasonRebootTimeout // whatever another clock says
 	if left <= 0 || late {
-		p.failWith(e, v1alpha1.ReasonRebootTimeout, p.notBack(*e, limit), e.Restarts)
+		message := p.notBack(*e, limit)
+		if pod.Outcome == Failing && !p.underWay(*e, pod, true) {
+			message += "; " + pod.Message
+		}
+		p.failWith(e, v1alpha1.ReasonRebootTimeout, message, e.Restarts)
 		return
 	}
 	p.out.lookAgain(left)

@@ -155,6 +155,8 @@ func since(n *Node, held bool) string {
 		return "its record cannot be read"
 	case n.Failing() && (held || !n.AwaitsTurn()), n.Facts.Unavailable:
 		return n.BadBecause()
+	case held:
+		return "to be tried again"
 	default:
 		return "tried again"
 	}

@@ -87,7 +87,7 @@ func (sum *summary) motionOf(i int) motion {
 		return still
 	case n.Hold != nil && !n.Hold.Frees.ByPerson(), n.Facts.Begun && n.Hold != nil && n.Hold.Barred && sum.inTime(i):
 		return moves
-	case n.Lost():
+	case n.Lost(), n.TakenOut() && n.Failed() && n.Facts.Interrupting: // as when a reboot does not come
 		return stuck
 	case n.Facts.InProgress, n.Hold != nil && n.Permit && (n.TakenOut() || !n.Facts.Begun): // which comes to its end, and the permit back
 		return moves

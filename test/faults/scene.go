@@ -56,6 +56,16 @@ func (s Scene) Pass(d time.Duration) {
 // Vanish is the end of a host.
 func (s Scene) Vanish(node string) { s.w.kubelet(node).vanish() }
 
+// Interrupting passes time until an interrupt is in flight on the node, or for a quarter of an hour.
+func (s Scene) Interrupting(node string) {
+	for range 9000 {
+		if _, ok := s.w.node(node).Annotations[v1alpha1.AnnotationInterrupt]; ok {
+			return
+		}
+		s.Pass(100 * time.Millisecond)
+	}
+}
+
 // Gone deletes the node of a host that ended.
 func (s Scene) Gone(node string) {
 	s.Vanish(node)

@@ -48,7 +48,7 @@ func TestInputOfANode(t *testing.T) {
 		{name: "waits", record: waits, facts: situation.Facts{Begun: true}, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
 		{name: "waits for too long", record: overdue, facts: situation.Facts{FailedRun: true, Failed: true, Begun: true, Disturbed: true}, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
 		{name: "only another spec helps", record: stuck, facts: situation.Facts{NeedsAuthor: true}, hold: "WaitingForSkyhook", wait: "Any: edit"},
-		{name: "interrupted by this one", record: entry(v1alpha1.StateInProgress), change: inFlight("demo"), facts: situation.Facts{InProgress: true, Begun: true, Disturbed: true}, hold: "WaitingForInterrupt", states: 1},
+		{name: "interrupted by this one", record: entry(v1alpha1.StateInProgress), change: inFlight("demo"), facts: situation.Facts{InProgress: true, Begun: true, Disturbed: true, Interrupting: true}, hold: "WaitingForInterrupt", states: 1},
 		{name: "set aside", record: entry(v1alpha1.StateInProgress), change: func(n *corev1.Node) { n.Labels[v1alpha1.LabelIgnore] = "true" }, facts: situation.Facts{InProgress: true, Begun: true}, hold: v1alpha1.ReasonNodeIgnored, states: 1},
 		{name: "interrupted by an earlier one", record: entry(v1alpha1.StateInProgress), change: interruptedBy("before"), facts: situation.Facts{InProgress: true, Begun: true}, hold: "WaitingForSkyhook", states: 1},
 		{name: "malformed", record: done, change: func(n *corev1.Node) { n.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{" }, hold: v1alpha1.ReasonNodeStateMalformed},

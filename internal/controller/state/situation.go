@@ -32,7 +32,7 @@ func (at *At) Situation(s *v1alpha1.Skyhook, pace Pace) (situation.Situation, *r
 	}
 	out := situation.Situation{Facts: v.Facts, Wait: v.Wait, Failure: v.Failure}
 	if own {
-		out.Facts.Disturbed, out.Facts.Begun = true, !out.Facts.Complete
+		out.Facts.Interrupting, out.Facts.Disturbed, out.Facts.Begun = true, true, !out.Facts.Complete
 	}
 	out.Interrupt = inFlight // of whichever Skyhook: the node may be away for it
 	at.readiness(&out)

@@ -79,7 +79,7 @@ func (p *pass) step(u unit) bool {
 		p.uninstall(u, *e)
 	case situation.PhaseInterruptPending: // one for the whole node, when all else is idle: beginInterrupt
 	case situation.PhaseUnreadable:
-		p.definitionMissing(*e)
+		p.wait(definitionMissing(*e))
 	default: // Settled
 		if u.removed() {
 			p.uninstalled(*e)

@@ -40,10 +40,10 @@ func (p *pass) uninstalled(e record.Entry) {
 }
 
 // definitionMissing says that a package cannot be uninstalled.
-func (p *pass) definitionMissing(e record.Entry) {
-	p.wait(newWait(e.Name, v1alpha1.ReasonDefinitionMissing, fmt.Sprintf(
+func definitionMissing(e record.Entry) *record.Wait {
+	return newWait(e.Name, v1alpha1.ReasonDefinitionMissing, fmt.Sprintf(
 		"%s %s cannot be uninstalled: the operator has no definition of it; put this version back into spec.packages, "+
-			"or "+leaveOnNode, e.Name, e.Version)))
+			"or "+leaveOnNode, e.Name, e.Version))
 }
 
 // leaveOnNode says how to leave a package that cannot be uninstalled.

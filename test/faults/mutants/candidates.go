@@ -259,18 +259,18 @@ var candidatesOfCore = []Mutant{
 		"batch/,stop/missed," + stuck,
 	},
 	{
-		"resume does not continue a stopped rollout", rollout, "resetOf",
+		"resume does not continue a stopped rollout", rollout, "fleet.reset",
 		`edited(in.Skyhook) || resumed(in.Skyhook) != was.Resumed`, `edited(in.Skyhook)`,
 		stuck,
 	},
 	{
-		"an edit does not continue a stopped rollout", rollout, "resetOf",
+		"an edit does not continue a stopped rollout", rollout, "fleet.reset",
 		`edited(in.Skyhook) || resumed(in.Skyhook) != was.Resumed`, `resumed(in.Skyhook) != was.Resumed`,
 		stuck,
 	},
 	{
 		"a node is taken for the one before of its name", rollout, "replaced",
-		`b.Granted != nil && n.Created.After(b.Granted.Time)`, `false`,
+		`granted != nil && n.Created.After(granted.Time)`, `false`,
 		"batch/," + stuck,
 	},
 	{

@@ -230,6 +230,18 @@ func replaced(granted *metav1.Time, n *Node) bool {
 	return granted != nil && n.Created.After(granted.Time)
 }
 
+// Replaced reports whether a node that was created at a time took the place of one under its name which got the permit
+// that the status names: the last permits were given before that. Nobody knows it without batches.
+func Replaced(s *v1alpha1.Skyhook, created time.Time) bool {
+	var last *metav1.Time
+	for name := range s.Status.CompartmentStatuses {
+		if b := s.Status.CompartmentStatuses[name].BatchState; b != nil && b.Granted != nil && (last == nil || last.Before(b.Granted)) {
+			last = b.Granted
+		}
+	}
+	return s.DeletionTimestamp == nil && last != nil && created.After(last.Time)
+}
+
 // reissue renews up to size permits of another content for the running batch, those first whose nodes have begun, then
 // those that were given first, and returns their orders. Their nodes hold their place in the budget meanwhile, and start
 // nothing. Who failed gives its permit back, as others go first, but for what stopped the compartment and is tried again.

@@ -318,7 +318,7 @@ func (i *item) startPod(ctx context.Context, start lifecycle.Start) error {
 		pkg := p.snapshot.Wanted(i.skyhook, p.node.Name).Retained[start.Retained].Package
 		task.Retained = &pkg
 	}
-	if permit := permitOf(i.skyhook, p.node.Name); permit != nil {
+	if permit := permitOf(i.skyhook, p.node); permit != nil {
 		task.Order = permit.Order
 	}
 	pod, err := p.Workload.Pod(task)

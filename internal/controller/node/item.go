@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,6 +14,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -83,7 +85,7 @@ func (i *item) observe(n record.Node) lifecycle.Observation {
 	p, s := i.pass, i.skyhook
 	return lifecycle.Observation{
 		Skyhook: s.Name, Wanted: p.snapshot.Wanted(s, p.node.Name), Record: n, Now: p.now, InFlight: p.inFlight,
-		Pods: i.ownPods(), Permit: permitOf(s, p.node.Name), Node: i.facts(),
+		Pods: i.ownPods(), Permit: permitOf(s, p.node), Node: i.facts(),
 		Serial: s.Spec.Serial, Reapply: p.Targets.Reapply,
 		Failed: p.known.failures.told(s.Name), Pins: p.snapshot.Pins(s),
 		Finished: record.Finished(s.Name, n, p.node.Status.Conditions),
@@ -148,10 +150,13 @@ func (i *item) ownPods() []lifecycle.Pod {
 	return own
 }
 
-func permitOf(s *v1alpha1.Skyhook, node string) *v1alpha1.Permit {
-	for i := range s.Status.Permits {
-		if s.Status.Permits[i].Node == node {
-			return &s.Status.Permits[i]
+// permitOf is the permit that the status has for a node. That of another node under its name has to be given back: the
+// plan may not know yet that the node was replaced.
+func permitOf(s *v1alpha1.Skyhook, node *corev1.Node) *v1alpha1.Permit {
+	for _, p := range s.Status.Permits {
+		if p.Node == node.Name {
+			p.Revoked = p.Revoked || rollout.Replaced(s, node.CreationTimestamp.Time)
+			return &p
 		}
 	}
 	return nil

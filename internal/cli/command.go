@@ -93,7 +93,7 @@ func (e explainer) forSkyhook(v *view, f forecast.Forecast, c *cause) string {
 		return "kubectl skyhook resume --all"
 	case v1alpha1.ReasonDisabled, v1alpha1.ReasonDisabledWithPendingUninstall:
 		return without(c.Skyhook, v1alpha1.AnnotationDisable)
-	case v1alpha1.ReasonWaitingForSkyhook, v1alpha1.ReasonTaintNotTolerable:
+	case v1alpha1.ReasonWaitingForSkyhook, v1alpha1.ReasonTaintNotTolerable, v1alpha1.ReasonWaitingForInterrupt:
 		return e.forEarlier(named(f.Skyhooks, c.by), c)
 	case v1alpha1.ReasonProtectedPod, v1alpha1.ReasonEvictionRefused, v1alpha1.ReasonPodUnmanaged,
 		v1alpha1.ReasonPodUsesEmptyDir:
@@ -115,6 +115,11 @@ func forStopped(sk *v1alpha1.Skyhook, c *cause) string {
 		return ""
 	case sk.Status.Status == v1alpha1.StatusPaused, sk.Status.Status == v1alpha1.StatusDisabled:
 		c.later, c.Do = true, "Nothing while the Skyhook is "+string(sk.Status.Status)+"."
+		return ""
+	case slices.ContainsFunc(sk.Status.Attention, func(a v1alpha1.NodeAttention) bool { return a.Reason != v1alpha1.ReasonNodeIgnored }):
+		c.Do = "Repair what is wrong on the nodes that the message names, as `status.attention` says, or correct the spec: it " +
+			"continues by itself when they are complete. `kubectl skyhook resume-rollout " + c.Skyhook + "` starts the next " +
+			"nodes before that, which may go the same way."
 		return ""
 	case len(sk.Status.Attention) > 0:
 		c.Do += " Before that is fixed, it starts the next nodes, which may go the same way."

@@ -5,8 +5,11 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
@@ -14,6 +17,12 @@ import (
 // wait for its batch, or for a node that does not progress, which the advice names then: the next one would go the same way.
 func (e explainer) forPermit(v *view, sk *v1alpha1.Skyhook, c *cause) string {
 	if sk == nil {
+		return ""
+	}
+	if stalled := meta.FindStatusCondition(sk.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil &&
+		stalled.Status == metav1.ConditionTrue && stalled.Message == c.Message { // what keeps it from being prepared
+		c.EndedBy = string(record.FreesAdministrator)
+		c.Do = e.addressed("Look at what keeps the Skyhook from being prepared: `kubectl skyhook why " + sk.Name + "`.")
 		return ""
 	}
 	at := compartmentOf(v, sk, c.Nodes)

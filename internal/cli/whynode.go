@@ -106,7 +106,16 @@ func postpone(all []cause, here *situation.Situation, first string) {
 	for i := range all {
 		c := &all[i]
 		c.begun = here.Facts.Begun
+		ignored := c.Reason == v1alpha1.ReasonNodeIgnored && here.Facts.InProgress && !here.Facts.Interrupting
 		switch {
+		case c.Reason == first && held && here.Lost(): // what holds it ends nothing while its host is away
+			c.later, c.Do = true, "Nothing before the node is Ready: "+situation.BringBack(c.Nodes[0])+"."
+		case c.Reason == first && ignored:
+			c.later, c.Do = true, fmt.Sprintf("To end what runs there, which may leave the host half changed: `kubectl skyhook node "+
+				"exclude %s`. To include the node again: `kubectl label node %[1]s %s-`.", c.Nodes[0], v1alpha1.LabelIgnore)
+		case c.Reason == v1alpha1.ReasonTaintNotTolerable && c.begun && !untaints(c.Reason, c.by):
+			c.Do = "Find out who set the taint, and why: it may be because of what the Skyhook did there. Whoever set it takes it " +
+				"off when the host is well."
 		case c.Reason == first, c.Reason == v1alpha1.ReasonRebootTimeout:
 		case here.Lost():
 			c.later, c.Do = true, "Nothing before the node is Ready."

@@ -75,10 +75,12 @@ func (sum *summary) compartmentStatus(c *compartment) v1alpha1.CompartmentStatus
 // stopMessage says which compartments are stopped, by which batch and nodes, and what to do; empty when none is.
 func (sum *summary) stopMessage() string {
 	var stopped []string
+	repairable := false
 	for k := range sum.compartments {
 		c := &sum.compartments[k]
 		if c.state.ShouldStop && c.counts.completed < len(c.nodes) && !sum.Deleting {
 			stopped = append(stopped, sum.stoppedIn(c))
+			repairable = repairable || sum.repairable(c)
 		}
 	}
 	if len(stopped) == 0 {
@@ -87,8 +89,23 @@ func (sum *summary) stopMessage() string {
 	if more := len(stopped) - maxStopped; more > 0 {
 		stopped = append(stopped[:maxStopped], text.Count(more, "more compartment"))
 	}
-	return fmt.Sprintf("%s; fix the spec, or continue with `kubectl annotate skyhook %s --overwrite %s=\"$(date +%%s)\"`",
-		strings.Join(stopped, "; "), sum.Skyhook.Name, v1alpha1.AnnotationResume)
+	message := strings.Join(stopped, "; ")
+	switch {
+	case sum.Hold != nil:
+		return message + "; nothing continues before " + word(sum.Hold.Reason) + " has ended"
+	case repairable:
+		return message + "; repair what is wrong there, or correct the spec: it continues by itself when these nodes are complete"
+	}
+	return fmt.Sprintf("%s; correct the spec, or continue with `kubectl annotate skyhook %s --overwrite %s=\"$(date +%%s)\"`",
+		message, sum.Skyhook.Name, v1alpha1.AnnotationResume)
+}
+
+// repairable reports whether a node that stopped a compartment can end that by becoming complete.
+func (sum *summary) repairable(c *compartment) bool {
+	is := func(n *Node) bool { return n != nil && n.Facts.Begun && !n.Facts.Complete && !n.TakenOut() }
+	holding := func(order int32) bool { at := sum.orders[order]; return at.node >= 0 && is(&sum.Nodes[at.node]) }
+	return slices.ContainsFunc(c.state.Lost, func(name string) bool { return is(sum.node(name)) }) ||
+		slices.ContainsFunc(c.state.Closed, func(o v1alpha1.ClosedBatch) bool { return slices.ContainsFunc(o.Holding, holding) })
 }
 
 // stoppedIn says why a compartment is stopped, with the nodes that are bad now, and what is wrong with them.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
@@ -164,9 +165,12 @@ func (c conditions) excluded(sum *summary) {
 	tainted, ignored := sum.heldFor(v1alpha1.ReasonTaintNotTolerable), sum.heldFor(v1alpha1.ReasonNodeIgnored)
 	message := "no selected node has a taint that this Skyhook does not tolerate"
 	if tainted.count > 0 {
-		message = fmt.Sprintf("%s excluded by taints that this Skyhook does not tolerate%s; "+
-			"add tolerations to spec.additionalTolerations, or remove the taints", nodesAre(tainted.count),
-			tainted.list(text.MostNames))
+		helps := "add tolerations to spec.additionalTolerations, or remove the taints"
+		if sum.taintsStay() {
+			helps = "status.attention says for each what takes its taint off"
+		}
+		message = fmt.Sprintf("%s excluded by taints that this Skyhook does not tolerate%s; %s", nodesAre(tainted.count),
+			tainted.list(text.MostNames), helps)
 	}
 	c.set(v1alpha1.ConditionTaintNotTolerable, tainted.count > 0, v1alpha1.ConditionTaintNotTolerable, message)
 	c.mirror(v1alpha1.ConditionTaintNotTolerable, v1alpha1.ConditionTaintNotTolerable)
@@ -177,6 +181,14 @@ func (c conditions) excluded(sum *summary) {
 	}
 	c.set(v1alpha1.ConditionNodesIgnored, ignored.count > 0, v1alpha1.ConditionNodesIgnored, message)
 	c.mirror(v1alpha1.ConditionNodesIgnored, v1alpha1.ConditionNodesIgnored)
+}
+
+// taintsStay reports whether people had better leave the taint of a node alone: the operator takes it off, or work has begun
+// on the node, and somebody may have set it because of that.
+func (sum *summary) taintsStay() bool {
+	return slices.ContainsFunc(sum.Nodes, func(n Node) bool {
+		return n.Hold != nil && n.Hold.Barred && (n.Hold.Frees != record.FreesAdministrator || n.Facts.Begun)
+	})
 }
 
 func nodesAre(n int) string {

@@ -225,7 +225,7 @@ func tolerates(t *corev1.Toleration, taint *corev1.Taint) bool {
 // HoldInterrupted keeps a Skyhook off a node that another one interrupts.
 func HoldInterrupted(by string) *situation.Hold {
 	return releasing(v1alpha1.StatusWaiting, record.Wait{
-		Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesOther,
+		Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesOther, By: by,
 		Message: fmt.Sprintf("an interrupt of Skyhook %s is in flight on the node, and nothing else starts before "+
 			"its end", by),
 	})

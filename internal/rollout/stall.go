@@ -85,9 +85,11 @@ func (sum *summary) motionOf(i int) motion {
 	switch {
 	case n.Facts.Complete:
 		return still
+	case n.Facts.Interrupting && n.Failed(): // a reboot that does not come, whoever else waits for it
+		return stuck
 	case n.Hold != nil && !n.Hold.Frees.ByPerson(), n.Facts.Begun && n.Hold != nil && n.Hold.Barred && sum.inTime(i):
 		return moves
-	case n.Lost(), n.TakenOut() && n.Failed() && n.Facts.Interrupting: // as when a reboot does not come
+	case n.Lost():
 		return stuck
 	case n.Facts.InProgress, n.Hold != nil && n.Permit && (n.TakenOut() || !n.Facts.Begun): // which comes to its end, and the permit back
 		return moves

@@ -44,6 +44,9 @@ func (s *Situation) keeps(node string, hold *Hold) record.Wait {
 	case hold.TakesOut && s.Away() && (s.Facts.Disturbed || s.Facts.InProgress):
 		w.Message += "; the node is not Ready, so nobody knows whether what runs there has ended, and it keeps its place in " +
 			"the budget until then; " + BringBack(node)
+	case hold.TakesOut && s.Facts.InProgress && !s.Facts.Interrupting:
+		w.Message += "; it keeps its place in the budget until what runs there has ended: end it with `kubectl skyhook node exclude " +
+			node + "`"
 	case hold.TakesOut && s.Facts.Disturbed:
 		w.Message += "; the node is uncordoned as soon as what runs there has ended"
 	case hold.TakesOut:

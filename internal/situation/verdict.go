@@ -15,9 +15,9 @@ const (
 	// failedAfter is how long a node may be erroring for anything but an attempt that failed before that is a verdict:
 	// attempts are counted, and may take their time.
 	failedAfter = 5 * time.Minute
-	// interruptLimit is how long a node may be away for an interrupt, other than the Skyhook's own reboot, whose limit is
-	// the lifecycle's.
-	interruptLimit = 30 * time.Minute
+	// InterruptLimit is how long a node may be away for an interrupt, other than the reboot of a Skyhook that selects it,
+	// whose limit is the lifecycle's.
+	InterruptLimit = 30 * time.Minute
 )
 
 // Verdict is what a node means for the batch that it is a member of.
@@ -88,7 +88,7 @@ func (s *Situation) lost() time.Time {
 		if i.Type == v1alpha1.InterruptReboot && s.Facts.Interrupting {
 			return time.Time{}
 		}
-		if end := i.Since.Add(interruptLimit); end.After(limit) {
+		if end := i.Since.Add(InterruptLimit); end.After(limit) {
 			return end
 		}
 	}

@@ -79,6 +79,9 @@ func (s Scene) Node(name string, change func(*corev1.Node)) { s.w.editNode(name,
 // Skyhook edits the Skyhook.
 func (s Scene) Skyhook(change func(*v1alpha1.Skyhook)) { s.w.editSkyhook("gpu", change) }
 
+// Of edits another Skyhook.
+func (s Scene) Of(name string, change func(*v1alpha1.Skyhook)) { s.w.editSkyhook(name, change) }
+
 // Delete deletes the Skyhook.
 func (s Scene) Delete() { s.w.remove(s.w.skyhook("gpu").DeepCopy()) }
 

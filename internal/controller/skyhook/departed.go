@@ -38,8 +38,8 @@ func (p *pass) departed(ctx context.Context, selected []*corev1.Node) error {
 	}
 	for _, node := range p.others {
 		if _, waits := node.Annotations[waitKey]; waits || holders[node.Name] {
-			n, err := p.Records.Read(s.Name, node)                                                // unreadable or not, token and wait are annotations of their own
-			away := !state.Ready(node) && !record.ReadInterrupt(node.Annotations).OwnedBy(s.Name) // it may reboot for that
+			n, err := p.Records.Read(s.Name, node) // unreadable or not, token and wait are annotations of their own
+			away := !state.Ready(node) && !p.reboots(node)
 			found[node.Name] = rollout.Departed{
 				Verdict: verdictOnLeaver(n, err), FinishedPermit: n.FinishedPermit, Unavailable: away, Wait: lifecycle.RemovalWait(n.Wait),
 			}
@@ -47,6 +47,21 @@ func (p *pass) departed(ctx context.Context, selected []*corev1.Node) error {
 		delete(holders, node.Name)
 	}
 	return p.lookFor(ctx, holders)
+}
+
+// reboots reports whether a node may be away for an interrupt of the Skyhook, and has it looked at again when that is over.
+func (p *pass) reboots(node *corev1.Node) bool {
+	i := record.ReadInterrupt(node.Annotations)
+	if !i.OwnedBy(p.skyhook.Name) {
+		return false
+	}
+	left := i.Since.Add(situation.InterruptLimit).Sub(p.Clock.Now())
+	if left <= 0 {
+		return false
+	}
+	rest := &p.known.pace.rest
+	*rest = soonest(*rest, left)
+	return true
 }
 
 // verdictOnLeaver is what a node means for its batch that somebody took out of the selection: bad in the middle of work,

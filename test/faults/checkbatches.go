@@ -156,7 +156,8 @@ func (l *ledger) pending(m member, s *v1alpha1.Skyhook) bool {
 		since = min(since, in.step)
 	}
 	return a.owner == s.UID && a.began <= m.began && a.blemished < since && l.w.node(m.node) != nil &&
-		!l.settle(a, l.w.views(s)) && !l.w.takenOut(m.node, s) && !l.overslept(m.node, s)
+		!l.settle(a, l.w.views(s)) && !l.w.takenOut(m.node, s) && !l.overslept(m.node, s) &&
+		!l.w.watch.unstarted(m.node, s.Name)
 }
 
 // overslept reports whether a host is down for longer than a stage may take: its reboot counts as failed.

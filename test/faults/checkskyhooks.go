@@ -24,16 +24,18 @@ func (c *watcher) skyhookChanged(old, now *v1alpha1.Skyhook) {
 	}
 	c.entries(old, now)
 	if trueCondition(old, "RolloutStopped") == nil && trueCondition(now, "RolloutStopped") != nil &&
-		!c.troubled[now.Name] && !c.ledger.blemished(now.Name) && !c.unstarted(now.Name) {
+		!c.troubled[now.Name] && !c.ledger.blemished(now.Name) && !c.unstarted("", now.Name) {
 		c.w.find("stopped-without-failure", "the rollout of %s is stopped, but nothing failed: %s",
 			now.Name, trueCondition(now, "RolloutStopped").Message)
 	}
 }
 
-// unstarted reports whether a pod of a Skyhook has been there for half an hour and none of its containers has started.
-func (c *watcher) unstarted(skyhook string) bool {
+// unstarted reports whether a pod of a Skyhook has been on a node for half an hour, or on any if none is named, and none of
+// its containers has started.
+func (c *watcher) unstarted(node, skyhook string) bool {
 	return slices.ContainsFunc(c.w.cluster.Pods(), func(pod *corev1.Pod) bool {
 		return pod.Namespace == namespace && identityOf(pod).Skyhook == skyhook && live(pod) &&
+			(node == "" || pod.Spec.NodeName == node) &&
 			c.w.now.Sub(pod.CreationTimestamp.Time) >= 30*time.Minute &&
 			!slices.ContainsFunc(pod.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool {
 				return s.State.Running != nil || s.State.Terminated != nil || s.LastTerminationState.Terminated != nil

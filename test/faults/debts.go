@@ -89,6 +89,11 @@ func (a *account) forgive(s *v1alpha1.Skyhook) {
 	}
 }
 
+// uninstalled reports whether an interrupt may follow an uninstall: it goes by the definition that was kept.
+func (a *account) uninstalled() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(a.debts)), func(d *debt) bool { return d.gone && (d.may || d.sure) })
+}
+
 func leaves(pkg v1alpha1.Package) bool { return pkg.Uninstall.Requested() }
 
 // starting notes that a pod of a package is created: from now on somebody may find that its stage ended.

@@ -73,8 +73,9 @@ type BatchState struct {
 	// +optional
 	FailedNodes int `json:"failedNodes,omitempty"`
 
-	// Baseline is how many nodes were complete or bad when the content that rolls
-	// out began. They are no progress of it: safetyLimit counts from there.
+	// Baseline is how many nodes are complete or bad without having been through a
+	// batch of the content that rolls out. They are no progress of it: safetyLimit
+	// counts from there.
 	// +optional
 	Baseline int `json:"baseline,omitempty"`
 

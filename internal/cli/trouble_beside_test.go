@@ -99,6 +99,18 @@ func TestTroubleBesideTrouble(t *testing.T) {
 			told: []string{"WaitingForInterrupt", "`kubectl skyhook why gpu`", "Stalled: NodesErroring: node n00: RebootTimeout"},
 		},
 		{
+			name: "the version is edited in a reboot that does not come back", nodes: 4, canary: true, has: reboots(0, ""),
+			then: func(s faults.Scene) {
+				s.Interrupting("n00")
+				s.Vanish("n00")
+				s.Skyhook(func(sk *v1alpha1.Skyhook) {
+					driver(&sk.Spec, func(pkg *v1alpha1.Package) { pkg.Version = "2.0.0" })
+				})
+				s.Pass(60 * minutes)
+			},
+			told: []string{"is stopped because batch 1 was bad", "n00"},
+		},
+		{
 			name: "a node that left the selection does not come back from its reboot", nodes: 4,
 			has: func(p *faults.Plan, spec *v1alpha1.SkyhookSpec) {
 				reboots(0, "")(p, spec)

@@ -26,6 +26,8 @@ type compartment struct {
 // nodeCounts is what the nodes of a compartment are at, before this pass gives permits.
 type nodeCounts struct {
 	holders, completed, failed int
+	// before are those completed or failed whose last permit is of another content.
+	before int
 	// busy nodes without a permit count against the ceiling, see situation.Situation.Busy.
 	busy int
 }
@@ -65,14 +67,13 @@ func (f *fleet) pace(policy *Policy) []compartment {
 	return compartments
 }
 
-// resume counts the nodes of a compartment, and finds the state that its batches continue with. Nodes that were complete
-// or bad when other content began do not count as its progress.
+// resume counts the nodes of a compartment, and finds the state that its batches continue with. Nodes that are complete or
+// bad without a batch of this content do not count as its progress.
 func (f *fleet) resume(c *compartment, reset reset) {
 	was := f.Skyhook.Status.CompartmentStatuses[c.name].BatchState
-	c.state, c.counts = reset.apply(was), f.count(c)
-	if was != nil && !reset.continues(was) {
-		c.state.Baseline = c.counts.completed + c.counts.failed
-	}
+	c.state = reset.apply(was)
+	c.counts = f.count(c)
+	c.state.Baseline = c.counts.before
 	if reset.unstop && was != nil && was.ShouldStop {
 		f.again(c, was)
 	}
@@ -124,12 +125,16 @@ func (f *fleet) count(c *compartment) nodeCounts {
 	var t nodeCounts
 	for _, i := range c.nodes {
 		n := &f.Nodes[i]
-		switch v, _ := n.Judge(f.Now); v {
+		v, _ := n.Judge(f.Now)
+		switch v {
 		case situation.Good:
 			t.completed++
 		case situation.Bad:
 			t.failed++
 		default:
+		}
+		if (v == situation.Good || v == situation.Bad) && f.lastPermit(i) < c.state.Generation {
+			t.before++
 		}
 		switch {
 		case f.holds[i]:
@@ -141,6 +146,15 @@ func (f *fleet) count(c *compartment) nodeCounts {
 	return t
 }
 
+// lastPermit is the generation of the last permit that a node got; 0 for none.
+func (f *fleet) lastPermit(node int32) int64 {
+	if k := f.permitOf(node); k >= 0 {
+		return f.permits[k].Generation
+	}
+	last, _ := v1alpha1.ParsePermitToken(f.Nodes[node].FinishedPermit)
+	return last.Generation
+}
+
 // tally counts the members of the compartment's batches, also while nothing starts: a permit that comes back is seen in
 // one pass only. listed are the permits of all members of batches, and repaired says that a person continued what may be
 // stopped.
@@ -148,7 +162,7 @@ func (f *fleet) tally(c *compartment, listed map[int32]bool, repaired bool) memb
 	b := &c.state
 	f.revisit(c)
 	m := f.members(b)
-	m.pending += f.adopt(c, listed)
+	f.adopt(c, listed, &m)
 	if repaired { // what failed before does not count against what is repaired
 		b.Left, b.Failed = b.Left+b.Failed+len(m.bad), 0
 		b.Members = slices.DeleteFunc(b.Members, func(order int32) bool { return slices.Contains(m.bad, order) })
@@ -273,44 +287,6 @@ func (f *fleet) reissue(c *compartment, size int) []int32 {
 		orders = append(orders, p.Order)
 	}
 	return orders
-}
-
-// adopt makes members of the running batch of those that are at work with a permit of no batch: an earlier version gave
-// it, or there was no policy, or the compartment had another name, or they had left their batch. The batch of an earlier
-// version did not count the members that it was done with. How many they are is returned.
-func (f *fleet) adopt(c *compartment, listed map[int32]bool) int {
-	b, before := &c.state, len(c.state.Members)
-	for _, i := range c.nodes {
-		k := f.permitOf(i)
-		if k < 0 || f.permits[k].Generation < b.Generation || listed[f.permits[k].Order] {
-			continue
-		}
-		n, order := &f.Nodes[i], f.permits[k].Order
-		if v, _ := n.Judge(f.Now); v == situation.Pending && !replaced(f.grantedTo(order, b), n) {
-			b.Members = append(b.Members, order)
-		}
-	}
-	slices.Sort(b.Members)
-	if was := f.Skyhook.Status.CompartmentStatuses[c.name].BatchState; was != nil && was.Content == "" {
-		b.Succeeded += max(0, b.BatchSize-len(b.Members))
-	}
-	adopted := len(b.Members) - before
-	if adopted > 0 {
-		f.stamp(b)
-	}
-	return adopted
-}
-
-// grantedTo is when the last permits of the batch were given that had one of this order as a member, maybe in a compartment
-// which the policy no longer has; that of the given batch where none had.
-func (f *fleet) grantedTo(order int32, b *v1alpha1.BatchState) *metav1.Time {
-	for name := range f.Skyhook.Status.CompartmentStatuses {
-		was := f.Skyhook.Status.CompartmentStatuses[name].BatchState
-		if was != nil && slices.Contains(was.Members, order) {
-			return was.Granted
-		}
-	}
-	return b.Granted
 }
 
 // membership is what the members of the running batch are at that hold a permit.

@@ -74,7 +74,7 @@ func newFleet(in Input) *fleet {
 			continue
 		}
 		node, exists := in.Departed[p.Node]
-		if !exists || node.FinishedPermit == p.Token() {
+		if !exists || node.FinishedPermit == p.Token() && (!in.paceless() || in.Deleting) {
 			f.lost[p.Order] = p.Node
 			continue
 		}

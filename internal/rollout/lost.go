@@ -51,13 +51,15 @@ func (c *compartment) bad() (bad int) {
 // the stop once they are complete. Which batch one was bad in is not known any more; that is taken for the first.
 func (f *fleet) retry(c *compartment) {
 	b := &c.state
+	if firstBad(b) == nil { // not while one of the running batch may be meant
+		return
+	}
 	orders := f.fillByPolicy(c, c.bad())
 	f.granted(b, orders)
 	for _, order := range orders {
-		if o := firstBad(b); o != nil {
-			o.Bad--
-			o.Holding = append(o.Holding, order)
-		}
+		o := firstBad(b)
+		o.Bad--
+		o.Holding = append(o.Holding, order)
 	}
 }
 

@@ -49,7 +49,7 @@ func (f *fleet) reset(policy *Policy) reset {
 	}
 	return reset{
 		anew: allowed, packages: packages, content: f.content, generation: generation,
-		unstop:    edited(in.Skyhook) || resumed(in.Skyhook) != was.Resumed,
+		unstop:    edited(in.Skyhook) && !in.Unretained || resumed(in.Skyhook) != was.Resumed,
 		completed: allowed && in.Hold == nil && !in.Deleting && len(in.Nodes) > 0 && AllComplete(in.Nodes),
 	}
 }

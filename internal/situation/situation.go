@@ -24,6 +24,8 @@ type Situation struct {
 	Failure *record.Wait
 	// Interrupt is the interrupt in flight on the node, whichever Skyhook's; nil for none.
 	Interrupt *record.Interrupt
+	// RebootLimit is how long the reboot of the Skyhook that is in flight may take, as its packages say; 0 if they do not.
+	RebootLimit time.Duration
 	// NotReadySince is since when the node is not Ready, and ReadySince since when it is; zero for the other.
 	NotReadySince, ReadySince time.Time
 }

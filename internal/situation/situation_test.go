@@ -127,7 +127,8 @@ func TestVerdict(t *testing.T) {
 		{"only another spec helps in the middle of work", situation.Situation{Facts: situation.Facts{Begun: true, NeedsAuthor: true}}, bad, 0},
 		{"its kubelet restarts", situation.Situation{Facts: lost, NotReadySince: at(20 * time.Second)}, pending, 40 * time.Second},
 		{"it is away", situation.Situation{Facts: lost, NotReadySince: at(2 * time.Minute)}, bad, 0},
-		{"it reboots: the lifecycle limits that", situation.Situation{Facts: rebooting, NotReadySince: at(30 * time.Minute), Interrupt: reboot}, pending, 0},
+		{"it reboots", situation.Situation{Facts: rebooting, NotReadySince: at(30 * time.Minute), Interrupt: reboot, RebootLimit: 20 * time.Minute}, pending, 10 * time.Minute},
+		{"it reboots for too long", situation.Situation{Facts: rebooting, NotReadySince: at(30 * time.Minute), Interrupt: reboot}, bad, 0},
 		{"another Skyhook's reboot takes it away for long", situation.Situation{Facts: situation.Facts{Unavailable: true, Begun: true}, NotReadySince: at(30 * time.Minute), Interrupt: reboot}, bad, 0},
 		{"it is away for a restart of services", situation.Situation{Facts: rebooting, NotReadySince: at(9 * time.Minute), Interrupt: restart}, pending, 20 * time.Minute},
 		{

@@ -2,8 +2,6 @@ package situation
 
 import (
 	"time"
-
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 const (
@@ -15,8 +13,7 @@ const (
 	// failedAfter is how long a node may be erroring for anything but an attempt that failed before that is a verdict:
 	// attempts are counted, and may take their time.
 	failedAfter = 5 * time.Minute
-	// InterruptLimit is how long a node may be away for an interrupt, other than the reboot of a Skyhook that selects it,
-	// whose limit is the lifecycle's.
+	// InterruptLimit is how long a node may be away for an interrupt, beside what the packages of a reboot ask for.
 	InterruptLimit = 30 * time.Minute
 )
 
@@ -71,7 +68,6 @@ func (s *Situation) inTime(now time.Time) (Verdict, time.Duration) {
 	for _, limit := range limits {
 		after := limit.Sub(now)
 		switch {
-		case limit.IsZero():
 		case after <= 0:
 			return Bad, 0
 		case next == 0 || after < next:
@@ -81,14 +77,12 @@ func (s *Situation) inTime(now time.Time) (Verdict, time.Duration) {
 	return Pending, next
 }
 
-// lost is when a node that is not Ready counts as away; zero while the lifecycle's own limit of the Skyhook's reboot decides that.
+// lost is when a node that is not Ready counts as away. The lifecycle ends the Skyhook's own reboot before that, unless it is
+// not wanted any more by what the node was told to do since.
 func (s *Situation) lost() time.Time {
 	limit := s.NotReadySince.Add(awayAfter)
 	if i := s.Interrupt; i != nil {
-		if i.Type == v1alpha1.InterruptReboot && s.Facts.Interrupting {
-			return time.Time{}
-		}
-		if end := i.Since.Add(InterruptLimit); end.After(limit) {
+		if end := i.Since.Add(InterruptLimit + s.RebootLimit); end.After(limit) {
 			return end
 		}
 	}

@@ -1,6 +1,9 @@
 package state
 
 import (
+	"strings"
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -34,6 +37,9 @@ func (at *At) Situation(s *v1alpha1.Skyhook, pace Pace) (situation.Situation, *r
 	if own {
 		out.Facts.Interrupting, out.Facts.Disturbed, out.Facts.Begun = true, true, !out.Facts.Complete
 	}
+	if own && inFlight.Type == v1alpha1.InterruptReboot {
+		out.RebootLimit = longest(s, inFlight.Packages)
+	}
 	out.Interrupt = inFlight // of whichever Skyhook: the node may be away for it
 	at.readiness(&out)
 	if out.Facts.Complete && s.DeletionTimestamp != nil {
@@ -50,6 +56,17 @@ func (at *At) Situation(s *v1alpha1.Skyhook, pace Pace) (situation.Situation, *r
 		out.Hold = pace.Hold // as the node itself is held, be the policy missing or wrong
 	}
 	return out, v
+}
+
+// longest is the largest stageTimeout of packages, which are named by the keys of their entries.
+func longest(s *v1alpha1.Skyhook, keys []string) (limit time.Duration) {
+	for _, key := range keys {
+		name, _, _ := strings.Cut(key, "|")
+		if t := s.Spec.Packages[name].StageTimeout; t != nil {
+			limit = max(limit, t.Duration)
+		}
+	}
+	return limit
 }
 
 // unreadable is the situation where nobody can go by the record: a cordon is an annotation of its own.

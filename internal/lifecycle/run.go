@@ -264,14 +264,15 @@ func (p *pass) starting(e *record.Entry, pod Pod) {
 	if pod.Reason == "" || pod.Outcome != Running {
 		return
 	}
-	if left := pod.Created.Add(startGrace).Sub(p.Now); left > 0 {
+	since := p.began(*e, pod)
+	if left := since.Add(startGrace).Sub(p.Now); left > 0 {
 		p.out.lookAgain(left)
 		return
 	}
 	w := pod.holds(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf(
 		"pod %s has not started: %s: %s; `kubectl describe pod -n %s %s`", pod.Name, pod.Reason, pod.Message, pod.Namespace,
 		pod.Name)))
-	left := pod.Created.Add(startLimit).Sub(p.Now)
+	left := since.Add(startLimit).Sub(p.Now)
 	if w.Overdue = left <= 0; !w.Overdue {
 		p.out.lookAgain(left)
 	}

@@ -5,12 +5,14 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/version"
 )
 
 // member is a host on which some content began.
@@ -146,7 +148,20 @@ func (l *ledger) inCompartment(home string, homes map[string]string, s *v1alpha1
 			}
 		}
 	}
-	return pending, judged
+	return pending, judged + l.beforehand(home, homes, s, members)
+}
+
+// beforehand is on how many nodes of a compartment the same content began before there was a policy: batches take them in.
+func (l *ledger) beforehand(home string, homes map[string]string, s *v1alpha1.Skyhook, members []member) (n int) {
+	now := l.account(members[len(members)-1].node, s.Name).content
+	for node, at := range homes {
+		had := l.account(node, s.Name).content
+		joined := slices.ContainsFunc(members, func(m member) bool { return m.node == node })
+		if !joined && (at == home || at == unsure) && had != nil && sameContents(had, now) {
+			n++
+		}
+	}
+	return n
 }
 
 // pending reports whether there can be no verdict on a member yet: it works, and nothing ever went wrong there.
@@ -157,7 +172,27 @@ func (l *ledger) pending(m member, s *v1alpha1.Skyhook) bool {
 	}
 	return a.owner == s.UID && a.began <= m.began && a.blemished < since && l.w.node(m.node) != nil &&
 		!l.settle(a, l.w.views(s)) && !l.w.takenOut(m.node, s) && !l.overslept(m.node, s) &&
-		!l.w.watch.unstarted(m.node, s.Name)
+		!l.w.watch.unstarted(m.node, s.Name) && !l.refused(m.node, s)
+}
+
+// refused reports whether only another spec helps a host: a package on it has to be uninstalled before it may leave the
+// spec, or give way to an older version, and the spec does not ask for that.
+func (l *ledger) refused(node string, s *v1alpha1.Skyhook) bool {
+	for key, on := range l.w.kubelet(node).host.installed {
+		name, its := strings.CutPrefix(key, s.Name+"/")
+		guarded := slices.ContainsFunc(l.specs[s.UID], func(was *v1alpha1.Skyhook) bool {
+			pkg, ok := was.Spec.Packages[name]
+			return ok && pkg.Version == on.version && uninstallable(pkg) && pkg.Uninstall.WhenRemoved != v1alpha1.WhenRemovedUninstall
+		})
+		gone := slices.ContainsFunc(l.w.views(s), func(v *v1alpha1.Skyhook) bool {
+			pkg, ok := v.Spec.Packages[name]
+			return !ok || version.Older(pkg.Version, on.version)
+		})
+		if its && guarded && gone {
+			return true
+		}
+	}
+	return false
 }
 
 // overslept reports whether a host is down for longer than a stage may take: its reboot counts as failed.

@@ -168,7 +168,8 @@ func (w *World) checkHost(n *corev1.Node) {
 			on := h.installed[s.Name+"/"+name]
 			if pkg.Uninstall == nil || !pkg.Uninstall.Apply {
 				w.checkInstalled(n.Name, s.Name, name, pkg, on)
-				if pin, ok := pins[name+"|"+pkg.Version]; ok && on != nil && on.version == pkg.Version && pin.Image == pkg.Image {
+				its := w.watch.ledger.account(n.Name, s.Name).owner == s.UID // else it may be of a Skyhook of that name before
+				if pin, ok := pins[name+"|"+pkg.Version]; ok && its && on != nil && on.version == pkg.Version && pin.Image == pkg.Image {
 					w.checkImage(n.Name, pin, on)
 				}
 			} else if on != nil && !on.forgotten {

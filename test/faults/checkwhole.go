@@ -66,6 +66,8 @@ func (w *World) lacksAtRest(s *v1alpha1.Skyhook, n *corev1.Node) (lacks string, 
 		fails := e.Stage == v1alpha1.StageUninstall && e.State == v1alpha1.StateErroring
 		waits := !record.IsUninstall(e.Stage) && s.Spec.Packages[e.Name].Uninstall.Requested() // for its turn
 		undoing = undoing || (fails || waits) && h.installed[s.Name+"/"+e.Name] == nil
+		// Nobody knows that it ended after all, once its time was over.
+		undoing = undoing || e.State == v1alpha1.StateErroring && e.Reason == v1alpha1.ReasonStageTimeout
 	}
 	for _, d := range a.debts { // others' reboot served an uninstall, which nobody has to know
 		undoing = undoing || d.gone && d.paid

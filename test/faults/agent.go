@@ -72,6 +72,9 @@ func (k *kubelet) begin(pod *corev1.Pod, r *run) {
 	held := k.held(r)
 	if r.stuck = held != ""; r.stuck {
 		k.w.trace.add(k.w, "kubelet %s: pod %s is in %s", k.plan.Name, pod.Name, held)
+		if held == "ImagePullBackOff" { // if it lasts, that is a verdict
+			k.w.watch.ledger.blemish(k.plan.Name, r.content.id.Skyhook)
+		}
 	}
 	k.start(pod, r)
 }

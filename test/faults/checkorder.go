@@ -2,6 +2,7 @@ package faults
 
 import (
 	"cmp"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,7 +79,8 @@ func (c *watcher) checkEarlier(pod *corev1.Pod, id identity, seen *v1alpha1.Skyh
 		for j := range nodes.Items {
 			n := &nodes.Items[j]
 			here := n.Name == pod.Spec.NodeName
-			if !here && first.Spec.Sequencing != v1alpha1.SequencingAll || !selects(first, n) {
+			joins := c.w.now.Sub(n.CreationTimestamp.Time) < 2*time.Second // the first is complete until it is planned again
+			if !here && (joins || first.Spec.Sequencing != v1alpha1.SequencingAll) || !selects(first, n) {
 				continue
 			}
 			if lacks := c.lacksOn(n, first); lacks != "" {

@@ -98,6 +98,9 @@ func sameContent(a, b v1alpha1.Package) bool {
 func (l *ledger) checkBatch(pod *corev1.Pod, s *v1alpha1.Skyhook, members []member) {
 	nodes := l.w.selected(s)
 	policies, last := l.policies[s.Spec.DeploymentPolicy], members[len(members)-1]
+	if slices.ContainsFunc(members, func(m member) bool { return l.relabelled[m.node] > 0 }) {
+		return // nobody here knows in which compartment it was let in
+	}
 	var tooMany, missed string
 	for _, p := range policies {
 		homes := homesOf(p, nodes)
@@ -178,6 +181,15 @@ func (l *ledger) pending(m member, s *v1alpha1.Skyhook) bool {
 // refused reports whether only another spec helps a host: a package on it has to be uninstalled before it may leave the
 // spec, or give way to an older version, and the spec does not ask for that.
 func (l *ledger) refused(node string, s *v1alpha1.Skyhook) bool {
+	for _, v := range l.w.views(s) {
+		for _, pkg := range v.Spec.Packages {
+			for on := range pkg.DependsOn {
+				if leaves(v.Spec.Packages[on]) { // what depends on it can never be installed
+					return true
+				}
+			}
+		}
+	}
 	for key, on := range l.w.kubelet(node).host.installed {
 		name, its := strings.CutPrefix(key, s.Name+"/")
 		guarded := slices.ContainsFunc(l.specs[s.UID], func(was *v1alpha1.Skyhook) bool {

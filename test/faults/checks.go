@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -310,6 +311,9 @@ func (c *watcher) nodeChanged(old, now *corev1.Node) {
 	if !c.w.free(now) || !c.w.free(old) {
 		c.ledger.blemish(now.Name, "")
 	}
+	if c.w.acting == nil && !maps.Equal(old.Labels, now.Labels) {
+		c.ledger.relabelled[now.Name] = c.w.step
+	}
 	c.checkCordon(old, now)
 	c.checkTaint(old, now)
 	c.w.kubelet(now.Name).host.believes(now)
@@ -327,6 +331,7 @@ func (c *watcher) nodeChanged(old, now *corev1.Node) {
 		if err != nil {
 			continue
 		}
+		c.ledger.noted(now.Name, name, after)
 		c.recordChanged(now, name, before, after)
 	}
 }

@@ -24,7 +24,8 @@ func (c *watcher) skyhookChanged(old, now *v1alpha1.Skyhook) {
 	}
 	c.entries(old, now)
 	if trueCondition(old, "RolloutStopped") == nil && trueCondition(now, "RolloutStopped") != nil &&
-		!c.troubled[now.Name] && !c.ledger.blemished(now.Name) && !c.unstarted("", now.Name) {
+		!c.troubled[now.Name] && !c.ledger.blemished(now.Name) && !c.unstarted("", now.Name) &&
+		!slices.ContainsFunc(c.w.selected(now), func(n *corev1.Node) bool { return c.ledger.refused(n.Name, now) }) {
 		c.w.find("stopped-without-failure", "the rollout of %s is stopped, but nothing failed: %s",
 			now.Name, trueCondition(now, "RolloutStopped").Message)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // debt is what a package on a host owes since its stages ended: an interrupt, and the stage after it. Which interrupt, the
@@ -18,7 +19,7 @@ type debt struct {
 	// config that changed since the last one.
 	install bool
 	keys    map[string]bool
-	// configured says that its config stage ended since it was applied.
+	// configured says that an operator noted the end of its config stage since it was applied.
 	configured bool
 	// sure says that the interrupt is owed whichever spec the operator went by.
 	sure bool
@@ -144,6 +145,17 @@ func (l *ledger) heard(pod *corev1.Pod, id identity) {
 	d.may, d.mayInstall = false, false
 }
 
+// noted is what a record says: until it tells that a config stage ended, one that follows is still of the install.
+func (l *ledger) noted(node, skyhook string, r record.Node) {
+	a := l.account(node, skyhook)
+	for _, e := range r.Packages {
+		over := e.Stage == v1alpha1.StageConfig && e.State == v1alpha1.StateComplete || e.Stage == v1alpha1.StagePostInterrupt
+		if d := a.debts[e.Name]; d != nil && (over || isInterruptStage(e.Stage)) {
+			d.configured = true
+		}
+	}
+}
+
 // finish brings disk and ledger to what a stage leaves behind when its last container ends well.
 func (k *kubelet) finish(c content) {
 	var had map[string]string
@@ -163,8 +175,13 @@ func (k *kubelet) finish(c content) {
 	case v1alpha1.StageConfig:
 		l.configured(a, c, had)
 	case v1alpha1.StageInterrupt, v1alpha1.StageUninstallInterrupt:
+		own := a.debts[c.id.Name]
 		for _, d := range a.serve(l, demand{c.kind, c.services}) {
-			d.install, d.keys = false, nil
+			if d == own {
+				d.install, d.keys = false, nil
+			} else { // it may have been merged, or was only done by the way
+				d.paid = true
+			}
 		}
 	case v1alpha1.StagePostInterrupt:
 		if d := a.debts[c.id.Name]; d != nil {
@@ -197,7 +214,7 @@ func (l *ledger) configured(a *account, c content, had map[string]string) {
 	}
 	switch {
 	case d.paid: // an interrupt of the install may follow, and cover every change, or just what the change asks for
-		d.configured, d.may, d.keys = true, true, changed
+		d.may, d.keys = true, changed
 		return
 	case d.install && (!d.configured || d.sure): // it covers every change
 	case d.sure:
@@ -207,7 +224,7 @@ func (l *ledger) configured(a *account, c content, had map[string]string) {
 	default:
 		d.install, d.keys = false, changed
 	}
-	d.configured, d.may = true, true
+	d.may = true
 	d.sure = l.owedByAll(a, c, d)
 }
 

@@ -27,6 +27,8 @@ type ledger struct {
 	policies map[string][]*v1alpha1.DeploymentPolicy
 	// changed is the step at which a person last changed a Skyhook, by its UID, or a policy, by its name.
 	changed map[string]int
+	// relabelled is the step at which a person last changed the labels of a node, by its name.
+	relabelled map[string]int
 }
 
 // account is one host for one Skyhook, by its name: a new one of that name takes over what is on the disk.
@@ -66,6 +68,7 @@ func newLedger(w *World) ledger {
 	return ledger{
 		w: w, accounts: map[string]*account{}, specs: map[types.UID][]*v1alpha1.Skyhook{}, entries: map[string]entry{},
 		rollouts: map[string][]member{}, policies: map[string][]*v1alpha1.DeploymentPolicy{}, changed: map[string]int{},
+		relabelled: map[string]int{},
 	}
 }
 

@@ -217,7 +217,7 @@ func policyRules(c client.Reader, s *v1alpha1.Skyhook, nodes []*corev1.Node) rul
 	}
 	ceilings[""] = ceiling(p.Spec.Default.Budget, sizes[""])
 	for _, c := range p.Spec.Compartments {
-		ceilings[c.Name] = ceiling(c.Budget, sizes[c.Name])
+		ceilings[c.Name] = ceiling(c.Budget, sizes[c.Name]+sizes[unsure]) // it may have all of those
 	}
 	return rules{policy: true, homes: homes, ceilings: ceilings}
 }

@@ -147,8 +147,11 @@ func (l *ledger) heard(pod *corev1.Pod, id identity) {
 
 // noted is what a record says: until it tells that a config stage ended, one that follows is still of the install.
 func (l *ledger) noted(node, skyhook string, r record.Node) {
-	a := l.account(node, skyhook)
+	a, h := l.account(node, skyhook), l.w.kubelet(node).host
 	for _, e := range r.Packages {
+		if on := h.installed[skyhook+"/"+e.Name]; on == nil || on.version != e.Version {
+			continue // what the record tells is of another version
+		}
 		over := e.Stage == v1alpha1.StageConfig && e.State == v1alpha1.StateComplete || e.Stage == v1alpha1.StagePostInterrupt
 		if d := a.debts[e.Name]; d != nil && (over || isInterruptStage(e.Stage)) {
 			d.configured = true

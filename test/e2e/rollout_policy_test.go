@@ -146,7 +146,7 @@ func TestFailingNodeStopsTheRollout(t *testing.T) {
 		t.Errorf("status %s, attention %+v", s.Status.Status, a)
 	}
 	stopped := condition(s, "RolloutStopped")
-	for _, part := range []string{"compartment __default__", "batch 1 was bad", "(failing: " + broken + ")", "skyhook.nvidia.com/resume"} {
+	for _, part := range []string{"compartment __default__", "batch 1 was bad", "(failing: " + broken + ")", "continues by itself when these nodes are complete"} {
 		if !strings.Contains(stopped.Message, part) {
 			t.Errorf("RolloutStopped tells %q, want %q in it", stopped.Message, part)
 		}

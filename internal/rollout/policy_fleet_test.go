@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -161,7 +162,7 @@ func (v pacedVersion) seen(n *pacedNode, generation int64) rollout.Node {
 		seen.Hold = &situation.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, TakesOut: true, Wait: record.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
 	}
 	if v.cordoned {
-		seen.Interrupt = &record.Interrupt{Type: v1alpha1.InterruptReboot}
+		seen.Interrupt = &record.Interrupt{Type: v1alpha1.InterruptReboot, Since: metav1.NewTime(now)}
 	}
 	if v.wait != "" {
 		seen.Wait = &record.Wait{Reason: "Waits", Frees: v.wait}

@@ -68,13 +68,19 @@ func newFleet(in Input) *fleet {
 			}
 		}
 	}
-	for i := range in.Skyhook.Status.Permits {
-		p := &in.Skyhook.Status.Permits[i]
+	f.departed(out)
+	return f
+}
+
+// departed finds the permits that are still out of nodes that the Skyhook does not select.
+func (f *fleet) departed(out map[string]*v1alpha1.Permit) {
+	for i := range f.Skyhook.Status.Permits {
+		p := &f.Skyhook.Status.Permits[i]
 		if out[p.Node] != p {
 			continue
 		}
-		node, exists := in.Departed[p.Node]
-		if !exists || node.FinishedPermit == p.Token() && (!in.paceless() || in.Deleting) {
+		node, exists := f.Departed[p.Node]
+		if !exists || node.FinishedPermit == p.Token() && (!f.paceless() || f.Deleting) {
 			f.lost[p.Order] = p.Node
 			continue
 		}
@@ -86,7 +92,6 @@ func newFleet(in Input) *fleet {
 		}
 	}
 	slices.Sort(f.dead)
-	return f
 }
 
 func (f *fleet) add(p v1alpha1.Permit, node int32) {

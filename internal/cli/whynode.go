@@ -114,8 +114,8 @@ func postpone(all []cause, here *situation.Situation, first string) {
 			c.later, c.Do = true, fmt.Sprintf("To end what runs there, which may leave the host half changed: `kubectl skyhook node "+
 				"exclude %s`. To include the node again: `kubectl label node %[1]s %s-`.", c.Nodes[0], v1alpha1.LabelIgnore)
 		case c.Reason == v1alpha1.ReasonTaintNotTolerable && c.begun && !untaints(c.Reason, c.by):
-			c.Do = "Find out who set the taint, and why: it may be because of what the Skyhook did there. Whoever set it takes it " +
-				"off when the host is well."
+			c.Do = "Find out who set the taint, and why: the work of the Skyhook there may be the cause. Whoever set the taint " +
+				"removes it when the host is healthy."
 		case c.Reason == first, c.Reason == v1alpha1.ReasonRebootTimeout:
 		case here.Lost():
 			c.later, c.Do = true, "Nothing before the node is Ready."

@@ -23,7 +23,7 @@ func (f *fleet) adopt(c *compartment, listed map[int32]bool, m *membership) {
 		if was != nil {
 			granted = was.Granted
 		}
-		if replaced(granted, n) || f.permits[k].Revoked && !n.Facts.Begun {
+		if replaced(granted, n.Created) || f.permits[k].Revoked && !n.Facts.Begun {
 			continue
 		}
 		switch v, _ := n.Judge(f.Now); {

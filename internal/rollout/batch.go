@@ -94,7 +94,7 @@ func (f *fleet) look(c *compartment, listed map[int32]bool) {
 		f.revokeIn(c, blocksOthers)
 	default:
 		f.revokeIn(c, func(p *v1alpha1.Permit, n *Node) bool {
-			unused := stopped || replaced(c.state.Granted, n) || p.Revoked && !listed[p.Order]
+			unused := stopped || replaced(c.state.Granted, n.Created) || p.Revoked && !listed[p.Order]
 			return stale(p) || blocksOthers(p, n) || unused && !n.Facts.Begun && !n.Facts.Complete
 		})
 	}
@@ -240,8 +240,8 @@ func (f *fleet) stamp(b *v1alpha1.BatchState) {
 
 // replaced reports whether a node took the place of one under its name that got a permit, the last of which were given
 // at a time: it was created since. Its creation is told in whole seconds, too.
-func replaced(granted *metav1.Time, n *Node) bool {
-	return granted != nil && n.Created.After(granted.Time)
+func replaced(granted *metav1.Time, created time.Time) bool {
+	return granted != nil && created.After(granted.Time)
 }
 
 // Replaced reports whether a node that was created at a time took the place of one under its name which got the permit
@@ -253,7 +253,7 @@ func Replaced(s *v1alpha1.Skyhook, created time.Time) bool {
 			last = b.Granted
 		}
 	}
-	return s.DeletionTimestamp == nil && last != nil && created.After(last.Time)
+	return s.DeletionTimestamp == nil && replaced(last, created)
 }
 
 // reissue renews up to size permits of another content for the running batch, those first whose nodes have begun, then
@@ -340,7 +340,7 @@ func (f *fleet) verdict(b *v1alpha1.BatchState, order int32) (v situation.Verdic
 		return f.Departed[at.permit.Node].Verdict, true
 	}
 	n := &f.Nodes[at.node]
-	if replaced(b.Granted, n) {
+	if replaced(b.Granted, n.Created) {
 		return situation.Bad, false
 	}
 	v, _ = n.Judge(f.Now)

@@ -2,7 +2,6 @@ package rollout_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
@@ -49,21 +48,6 @@ func TestOthersAreNoProgress(t *testing.T) {
 }
 
 const canary4 = "default: {budget: {count: 4}, strategy: {fixed: {initialBatch: 4, failureThreshold: 1}}}"
-
-// TestReplacedMemberStaysReplaced: a batch of one is one node, also when the next one began after the first was replaced.
-func TestReplacedMemberStaysReplaced(t *testing.T) {
-	s := skyhook(0)
-	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, "default: {budget: {count: 4}, strategy: {fixed: {initialBatch: 1, failureThreshold: 2, safetyLimit: 100}}}")}
-	in.Nodes = nodes("n1; n2; n3; n4; n5")
-	s.Status = rollout.Plan(in)
-	in.Nodes[0].Created, in.Now = now.Add(time.Minute), now.Add(2*time.Minute)
-	for range 4 {
-		s.Status = rollout.Plan(in)
-		if free := unrevoked(s.Status.Permits); free > 1 {
-			t.Errorf("%d nodes may work in a batch of 1: %s", free, text(s.Status.Permits))
-		}
-	}
-}
 
 // TestBadMemberOfARemovedCompartment: its verdict counts in the batch of the compartment that has its node now.
 func TestBadMemberOfARemovedCompartment(t *testing.T) {

@@ -85,7 +85,7 @@ func (sum *summary) motionOf(i int) motion {
 	switch {
 	case n.Facts.Complete:
 		return still
-	case n.Facts.Interrupting && n.Failed(): // a reboot that does not come, whoever else waits for it
+	case n.Facts.Interrupting && n.Failed(): // a reboot that does not happen, whoever waits for it
 		return stuck
 	case n.Hold != nil && !n.Hold.Frees.ByPerson(), n.Facts.Begun && n.Hold != nil && n.Hold.Barred && sum.inTime(i):
 		return moves

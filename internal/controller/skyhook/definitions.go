@@ -183,7 +183,7 @@ func (p *pass) pruneDefinitions(ctx context.Context) error {
 		len(pins) > 0 && !p.Workload.PinImages
 	if left := pace.first.Add(definitionsRest).Sub(p.Clock.Now()); left > 0 {
 		if many {
-			pace.rest = soonest(pace.rest, left)
+			p.lookAgain(left)
 		}
 		return nil
 	}

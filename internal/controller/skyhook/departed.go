@@ -59,8 +59,7 @@ func (p *pass) reboots(node *corev1.Node) bool {
 	if left <= 0 {
 		return false
 	}
-	rest := &p.known.pace.rest
-	*rest = soonest(*rest, left)
+	p.lookAgain(left)
 	return true
 }
 
@@ -163,8 +162,7 @@ func (p *pass) outlives(pod *corev1.Pod) *record.Wait {
 		return nil
 	}
 	if left := pod.DeletionTimestamp.Add(lifecycle.EndGrace).Sub(p.Clock.Now()); left > 0 {
-		rest := &p.known.pace.rest
-		*rest = soonest(*rest, left)
+		p.lookAgain(left)
 		return nil
 	}
 	stays := "did not end within its grace period, so that its machine may still be at work"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -132,11 +133,16 @@ func (p *pass) obstruct(err error) {
 	p.in.Unretained = p.in.Unretained || o.reason == v1alpha1.ReasonClaimRefused
 }
 
+// lookAgain has the Skyhook planned again after some time at the latest; 0 for no such time.
+func (p *pass) lookAgain(after time.Duration) {
+	p.known.pace.rest = soonest(p.known.pace.rest, after)
+}
+
 // writePlan decides, and stores and tells what follows. How long it took to decide, and to read, is measured.
 func (p *pass) writePlan(ctx context.Context) error {
 	pace, begun := &p.known.pace, p.Clock.Now()
 	status := rollout.Plan(p.in)
-	pace.rest = soonest(pace.rest, rollout.LookAgain(p.in))
+	p.lookAgain(rollout.LookAgain(p.in))
 	took := pace.took + p.Clock.Now().Sub(begun)
 	metrics.PlanSeconds.Observe(took.Seconds())
 	before := p.skyhook.Status.Permits

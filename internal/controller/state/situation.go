@@ -1,7 +1,6 @@
 package state
 
 import (
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,7 +37,7 @@ func (at *At) Situation(s *v1alpha1.Skyhook, pace Pace) (situation.Situation, *r
 		out.Facts.Interrupting, out.Facts.Disturbed, out.Facts.Begun = true, true, !out.Facts.Complete
 	}
 	if own && inFlight.Type == v1alpha1.InterruptReboot {
-		out.RebootLimit = longest(s, inFlight.Packages)
+		out.RebootLimit = longest(s, inFlight.Names())
 	}
 	out.Interrupt = inFlight // of whichever Skyhook: the node may be away for it
 	at.readiness(&out)
@@ -58,10 +57,9 @@ func (at *At) Situation(s *v1alpha1.Skyhook, pace Pace) (situation.Situation, *r
 	return out, v
 }
 
-// longest is the largest stageTimeout of packages, which are named by the keys of their entries.
-func longest(s *v1alpha1.Skyhook, keys []string) (limit time.Duration) {
-	for _, key := range keys {
-		name, _, _ := strings.Cut(key, "|")
+// longest is the largest stageTimeout of packages.
+func longest(s *v1alpha1.Skyhook, packages []string) (limit time.Duration) {
+	for _, name := range packages {
 		if t := s.Spec.Packages[name].StageTimeout; t != nil {
 			limit = max(limit, t.Duration)
 		}

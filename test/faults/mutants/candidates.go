@@ -270,7 +270,7 @@ var candidatesOfCore = []Mutant{
 	},
 	{
 		"a node is taken for the one before of its name", rollout, "replaced",
-		`granted != nil && n.Created.After(granted.Time)`, `false`,
+		`granted != nil && created.After(granted.Time)`, `false`,
 		"batch/," + stuck,
 	},
 	{

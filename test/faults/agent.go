@@ -72,9 +72,10 @@ func (k *kubelet) begin(pod *corev1.Pod, r *run) {
 	held := k.held(r)
 	if r.stuck = held != ""; r.stuck {
 		k.w.trace.add(k.w, "kubelet %s: pod %s is in %s", k.plan.Name, pod.Name, held)
-		if held == "ImagePullBackOff" { // if it lasts, that is a verdict
-			k.w.watch.ledger.blemish(k.plan.Name, r.content.id.Skyhook)
-		}
+	}
+	// A pull that fails and half an hour without a start may have been a verdict, although the pod starts in the end.
+	if held == "ImagePullBackOff" || k.w.watch.unstarted(k.plan.Name, r.content.id.Skyhook) {
+		k.w.watch.ledger.blemish(k.plan.Name, r.content.id.Skyhook)
 	}
 	k.start(pod, r)
 }

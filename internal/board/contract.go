@@ -222,5 +222,5 @@ const (
 	// apart is the least time between two messages of a connection: four a second.
 	apart = time.Second / 4
 	// heartbeat is the time between two beats. The page waits for a multiple of it.
-	heartbeat = 15 * time.Second
+	heartbeat = 5 * time.Second
 )

@@ -49,6 +49,8 @@ type fleet struct {
 	operators kind[*appsv1.Deployment]
 	revisions kind[*appsv1.ControllerRevision]
 	stops     kind[*corev1.ConfigMap]
+	// unheard is when the API server answered last; zero while it does.
+	unheard time.Time
 	// seen is how the operator sees what there is; nil when that has changed. edition counts the changes that may show on
 	// any node.
 	seen    *sight
@@ -119,6 +121,7 @@ func (f *fleet) watch() {
 	go f.revisions.follow(f.ctx, f.client, &appsv1.ControllerRevision{}, &appsv1.ControllerRevisionList{})
 	go f.stops.follow(f.ctx, f.client, &corev1.ConfigMap{}, &corev1.ConfigMapList{})
 	go f.operators.follow(f.ctx, f.client, &appsv1.Deployment{}, &appsv1.DeploymentList{})
+	go f.pulse()
 }
 
 // slimNode leaves what the picture shows, and what the operator goes by: of a real node, a small part.
@@ -223,16 +226,23 @@ func (f *fleet) told() bool {
 }
 
 // failure is why the picture is old or lacks something; empty if it does not.
-func (f *fleet) failure() string { return troubles(f.skyhooks.trouble(), f.nodes.trouble()) }
+func (f *fleet) failure() string {
+	if !f.unheard.IsZero() {
+		return "the API server does not answer; the board keeps asking"
+	}
+	return troubles(f.skyhooks.trouble(), f.nodes.trouble())
+}
 
 // old is since when the picture may not be right; zero while it is, and where there is none.
 func (f *fleet) old() time.Time {
 	if !f.skyhooks.known {
 		return time.Time{}
 	}
-	since := f.skyhooks.old()
-	if nodes := f.nodes.old(); since.IsZero() || !nodes.IsZero() && nodes.Before(since) {
-		since = nodes
+	var since time.Time
+	for _, old := range []time.Time{f.skyhooks.old(), f.nodes.old(), f.unheard} {
+		if since.IsZero() || !old.IsZero() && old.Before(since) {
+			since = old
+		}
 	}
 	return since
 }

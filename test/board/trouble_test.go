@@ -4,6 +4,7 @@ package board
 
 import (
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"k8s.io/client-go/tools/clientcmd"
@@ -54,6 +55,32 @@ func TestUnread(t *testing.T) {
 	b.until("it is watched again", `document.querySelector("#lost").hidden`)
 	b.sees("#pane .cause", "StepFailed")
 	b.until("nothing is wrong with the node", `document.querySelector("#pane .notice").hidden`)
+}
+
+// TestNoAnswer: a picture is not shown as that of now while the API server hangs, which no watch tells.
+func TestNoAnswer(t *testing.T) {
+	c := newCluster(t)
+	put(t, c, "hangs", "cEw")
+	through := c.behind(t)
+	address := c.board(t, "hangs")
+	b := open(t, address)
+	b.sees("#age", "updated ", " ago")
+
+	through.stall()
+	begun := time.Now()
+	b.sees("#lost", "The API server does not answer", "This picture is of ")
+	if took := time.Since(begun); took > 10*time.Second {
+		t.Errorf("said after %v that nothing answers", took)
+	}
+	b.sees("#age", "no update for ")
+	fresh := open(t, address)
+	fresh.sees("#lost", "The API server does not answer", "This picture is of ")
+	fresh.sees("#age", "no update for ")
+	fresh.sees("h2", "1 of 3 nodes complete")
+
+	through.carryOn()
+	b.until("it answers again", `document.querySelector("#lost").hidden`)
+	b.sees("#age", "updated ", " ago")
 }
 
 // behind puts a line between the API server and the boards that are started from now on.

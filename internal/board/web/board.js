@@ -6,7 +6,7 @@ import { Live } from "./live.js";
 import { Pane } from "./pane.js";
 import { onColours, sign } from "./sprites.js";
 import { statuses, words } from "./statuses.js";
-import { clock, tick } from "./time.js";
+import { ago, clock, tick } from "./time.js";
 import { tip } from "./tip.js";
 
 // seldom is the least time between two sentences about progress to a screen reader.
@@ -150,6 +150,13 @@ function found() {
   document.body.classList.remove("old");
 }
 
+// age says how old the picture is. It is no live region: a screen reader would read it each second.
+function age() {
+  setShown(byId("age"), Boolean(live.right));
+  if (!live.right) return;
+  setText(byId("age"), live.old ? `no update for ${ago(live.right)}` : `updated ${ago(live.right)} ago`);
+}
+
 // beat lets times pass where nothing happens.
 function beat() {
   tick();
@@ -175,5 +182,6 @@ addEventListener("resize", drawSoon, { passive: true });
 addEventListener("keydown", (event) => { if (event.key === "Escape") tip(); });
 addEventListener("popstate", turn);
 onColours(() => bars.redraw());
+setInterval(age, 1000);
 legend();
 turn();

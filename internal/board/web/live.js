@@ -6,7 +6,7 @@ import { sync } from "./time.js";
 const again = 1000;
 
 // silent is how long the server, which sends four beats in that time, may say nothing; look is how often that is checked.
-const silent = 60_000, look = 5000;
+const silent = 20_000, look = 2500;
 
 // seldom is how often a page asks that nobody sees: a browser has at most six connections to a server, for all its tabs,
 // and each page that follows takes one.
@@ -59,6 +59,15 @@ export class Live {
   #close() {
     this.#source?.close();
     clearTimeout(this.#timer);
+  }
+
+  // right is when the picture was right last, and old whether it is not any more.
+  get right() {
+    return this.#right;
+  }
+
+  get old() {
+    return this.#old;
   }
 
   get #resting() {

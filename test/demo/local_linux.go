@@ -61,6 +61,11 @@ func (l *local) hint() string {
     export KUBECONFIG=%s
     export PATH=$PATH:%s
     kubectl get skyhook demo -o yaml
+The plugin, from this folder:
+    go build -o bin/kubectl-skyhook ./cmd/skyhook && export PATH=$PATH:$PWD/bin
+    kubectl skyhook status demo
+    kubectl skyhook board demo
+A shell on a host:
     go run ./test/testbed/cmd/testbed exec node1 -- bash
 Take it down:
     make testbed-down`, l.cluster.Kubeconfig(), l.cluster.Bin())

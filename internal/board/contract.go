@@ -138,6 +138,8 @@ type Node struct {
 	Status v1alpha1.Status `json:"s"`
 	// Reason is one word; empty for none.
 	Reason string `json:"r,omitempty"`
+	// Stage is a package and its stage, as "tuning apply", that runs or fails there; empty for none.
+	Stage string `json:"t,omitempty"`
 	// Bar is an index into the bars of the Skyhook; -1 if none of them is known to have the node.
 	Bar   int `json:"b"`
 	Group int `json:"g"`

@@ -85,12 +85,22 @@ func (p *picture) node(see *sight, n *corev1.Node) board.Node {
 	}
 	drawn := board.Node{
 		Name: n.Name, Status: status, Reason: why.Reason, Bar: bar, Group: p.group(&here, status, n.Name),
-		Packages: fmt.Sprintf("%d/%d", complete, total), Cordoned: n.Spec.Unschedulable,
+		Stage: stageOn(r), Packages: fmt.Sprintf("%d/%d", complete, total), Cordoned: n.Spec.Unschedulable,
 	}
 	if err != nil {
 		drawn.Packages = "0/0"
 	}
 	return drawn
+}
+
+// stageOn is the first package that runs or fails on a node, and its stage; empty for none.
+func stageOn(r record.Node) string {
+	for _, e := range situation.Sorted(r.Packages) {
+		if e.State == v1alpha1.StateInProgress || e.State == v1alpha1.StateErroring {
+			return fmt.Sprintf("%s %s", e.Name, e.Stage)
+		}
+	}
+	return ""
 }
 
 // group is where a node stands in its compartment.

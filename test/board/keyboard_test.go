@@ -33,9 +33,9 @@ func TestKeyboard(t *testing.T) {
 			`document.getElementById(document.activeElement.getAttribute("aria-activedescendant"))?.ariaLabel.startsWith(%q)`, label))
 	}
 	tabTo(".grid")
-	at("gpu-init-0003, in progress, 1/2 packages complete, current batch")
+	at("gpu-init-0003, in progress, tuning apply, 1/2 packages complete, current batch")
 	b.press(kb.ArrowRight)
-	at("gpu-init-0004, erroring, StepFailed, 1/2 packages complete, erroring or blocked")
+	at("gpu-init-0004, erroring, tuning apply, StepFailed, 1/2 packages complete, erroring or blocked")
 	b.press(kb.End)
 	at("gpu-init-0002, complete")
 	b.press(kb.Home, kb.ArrowDown, kb.ArrowDown)

@@ -72,7 +72,7 @@ func (b *tab) square(name string) (x, y float64) {
 				if (option().getAttribute("aria-label").startsWith(%q + ",")) {
 					const box = option().getBoundingClientRect();
 					grid.blur();
-					return [box.x + box.width / 2, box.y + box.height / 2];
+					return [box.x + box.height / 2, box.y + box.height / 2]; // a tile has its square at its left
 				}
 				press("ArrowRight");
 			}

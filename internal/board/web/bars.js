@@ -1,6 +1,5 @@
 import { el, keyed, setShown, setText } from "./dom.js";
 import { Grid } from "./grid.js";
-import { sizeFor } from "./layout.js";
 
 // apart is for nodes of which nobody knows the compartment yet.
 const apart = { id: "", name: "Nodes without a compartment", none: true };
@@ -51,14 +50,14 @@ export class Bars {
       shown++;
     }
     keyed(this.parent, bars, keyOf, (bar) => this.#make(bar), (section, bar) => this.#update(bar));
-    const keys = new Set(bars.map(keyOf)), pitch = sizeFor(shown);
+    const keys = new Set(bars.map(keyOf));
     for (const key of this.#bars.keys()) if (!keys.has(key)) this.#bars.delete(key);
     bars.forEach((bar, i) => {
       const made = this.#bars.get(keyOf(bar));
       const empty = groups[i].every((group) => group.length === 0);
       setShown(made.none, empty);
       setShown(made.section, !empty || shown === nodes.length);
-      made.grid.show(groups[i], pitch);
+      made.grid.show(groups[i], shown);
     });
     return shown;
   }

@@ -1,24 +1,29 @@
 import { el, keyed, setText } from "./dom.js";
-import { Layout } from "./layout.js";
-import { stamp } from "./sprites.js";
+import { Layout, sizeFor } from "./layout.js";
+import { stamp, write } from "./sprites.js";
 import { words } from "./statuses.js";
 
-const gap = 2;
+// gap is between squares; small is how far apart they are in a small fleet.
+const gap = 2, small = 24;
 let count = 0;
 
 // describe says of a node what a square shows and does not show.
 export function describe(node) {
   const parts = [node.n, words(node.s)];
+  if (node.t) parts.push(node.t);
   if (node.r) parts.push(node.r);
   if (node.p) parts.push(`${node.p} packages complete`);
   if (node.c) parts.push("cordoned");
   return parts.join(", ");
 }
 
-// Grid shows the nodes of a compartment as squares. To the keyboard and to screen readers it is a list box of which
+// doing is what a tile says of a node below its name.
+const doing = (node) => [node.t, node.r].filter(Boolean).join(" · ") || words(node.s);
+
+// Grid shows the nodes of a compartment as squares, or as tiles with their names. To the keyboard and to screen readers it is a list box of which
 // only the option at the position exists. Only what is on the screen is drawn, so its size costs nothing.
 export class Grid {
-  #layout = new Layout([[], [], [], []], 24, 1);
+  #layout = new Layout([[], [], [], []], sizeFor(1, 1), 1);
   #position = "";
   #drawn = {};
   #id = `grid-${count++}`;
@@ -41,15 +46,16 @@ export class Grid {
     this.option = el("div", { class: "position", role: "option", "aria-selected": "true" });
   }
 
-  // show lays the nodes out, in four groups. The position stays at its node as long as that is there.
-  show(groups, pitch) {
+  // show lays the nodes out, in four groups; shown are those of all grids, which look alike. The position stays at its node
+  // as long as that is there.
+  show(groups, shown) {
     const before = this.#index();
     this.groups = groups;
-    this.pitch = pitch;
-    this.#layout = new Layout(groups, pitch, this.list.clientWidth || 1);
+    this.shown = shown;
+    this.list.hidden = groups.every((group) => group.length === 0); // what is hidden has no width
     this.width = this.list.clientWidth;
+    this.#layout = new Layout(groups, sizeFor(shown, this.width), this.width || 1);
     this.list.style.height = `${this.#layout.height}px`;
-    this.list.hidden = this.#layout.nodes.length === 0;
     keyed(this.captions, this.#layout.groups, (g) => g.g, () => el("span", { class: "caption" }), (caption, g) => {
       setText(caption, `${g.title} · ${g.count}`);
       caption.style.top = `${g.top - 22}px`;
@@ -62,7 +68,7 @@ export class Grid {
 
   // resized lays out again if the width is another one.
   resized() {
-    if (this.groups && this.list.clientWidth !== this.width) this.show(this.groups, this.pitch);
+    if (this.groups && this.list.clientWidth !== this.width) this.show(this.groups, this.shown);
   }
 
   // redraw is for new colours.
@@ -73,9 +79,9 @@ export class Grid {
 
   // draw draws what is on the screen and half a screen around it.
   draw() {
-    const box = this.list.getBoundingClientRect(), margin = innerHeight / 2;
-    const top = Math.max(0, Math.floor((-box.top - margin) / this.pitch) * this.pitch);
-    const bottom = Math.min(this.#layout.height, Math.ceil((innerHeight - box.top + margin) / this.pitch) * this.pitch);
+    const box = this.list.getBoundingClientRect(), margin = innerHeight / 2, { high, words } = this.#layout.size;
+    const top = Math.max(0, Math.floor((-box.top - margin) / high) * high);
+    const bottom = Math.min(this.#layout.height, Math.ceil((innerHeight - box.top + margin) / high) * high);
     if (bottom <= top || top === this.#drawn.top && bottom === this.#drawn.bottom) return;
     this.#drawn = { top, bottom };
     const scale = devicePixelRatio, canvas = this.canvas;
@@ -84,7 +90,14 @@ export class Grid {
     canvas.style.width = `${canvas.width / scale}px`;
     canvas.style.top = `${top}px`;
     const c = canvas.getContext("2d");
-    this.#layout.each(top, bottom, (node, x, y) => stamp(c, node, this.pitch - gap, x, y - top));
+    this.#layout.each(top, bottom, (node, x, y) => (words ? this.#tile(c, node, x, y - top) : stamp(c, node, high - gap, x, y - top)));
+  }
+
+  // #tile draws a square of the usual size in the middle of the tile's height, and what is with the node beside it.
+  #tile(c, node, x, y) {
+    const { wide, high } = this.#layout.size, inset = (high - small) / 2;
+    stamp(c, node, small - gap, x + inset, y + inset);
+    write(c, [node.n, doing(node)], x + inset + small + 4, y, wide - small - 2 * inset, high - gap);
   }
 
   get current() {
@@ -117,7 +130,8 @@ export class Grid {
     if (index < 0) return void this.option.remove();
     const node = this.#layout.nodes[index], { x, y } = this.#layout.place(index), style = this.option.style;
     style.transform = `translate(${x - 2}px, ${y - 2}px)`;
-    style.width = style.height = `${this.pitch - gap + 4}px`;
+    style.width = `${this.#layout.size.wide - gap + 4}px`;
+    style.height = `${this.#layout.size.high - gap + 4}px`;
     this.option.classList.toggle("opened", node.n === this.on.opened());
     this.option.setAttribute("aria-label", `${describe(node)}, ${this.#layout.groupOf(index).title.toLowerCase()}`);
     this.option.setAttribute("aria-posinset", index + 1);
@@ -136,7 +150,7 @@ export class Grid {
 
   #key(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || !this.current) return;
-    const index = this.#index(), last = this.#layout.nodes.length - 1, page = Math.max(1, Math.floor(innerHeight / this.pitch / 2));
+    const index = this.#index(), last = this.#layout.nodes.length - 1, page = Math.max(1, Math.floor(innerHeight / this.#layout.size.high / 2));
     const to = {
       ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: last,
       ArrowDown: () => this.#layout.below(index, 1), ArrowUp: () => this.#layout.below(index, -1),
@@ -161,8 +175,8 @@ export class Grid {
     const index = this.#under(event);
     this.list.classList.toggle("over", index >= 0);
     if (index < 0) return this.on.tip();
-    const box = this.list.getBoundingClientRect(), { x, y } = this.#layout.place(index), side = this.pitch - gap;
-    this.on.tip(this.#layout.nodes[index], new DOMRect(box.left + x, box.top + y, side, side));
+    const box = this.list.getBoundingClientRect(), { x, y } = this.#layout.place(index), { wide, high } = this.#layout.size;
+    this.on.tip(this.#layout.nodes[index], new DOMRect(box.left + x, box.top + y, wide - gap, high - gap));
   }
 
   #click(event) {

@@ -3,14 +3,22 @@
 const caption = 26;
 const titles = ["Current batch", "Erroring or blocked", "Waiting", "Complete"];
 
-// sizeFor is the distance between squares: the more there are, the smaller.
-export const sizeFor = (nodes) => (nodes <= 600 ? 24 : nodes <= 2000 ? 20 : 16);
+// tiles have room for words beside the square; mostRows of them at most, so that a page shows them all.
+const tile = { wide: 232, high: 44, words: true }, mostRows = 10;
+
+const square = (side) => ({ wide: side, high: side, words: false });
+
+// sizeFor is how far apart nodes stand in a grid of a width: tiles while they fit, else squares, the more the smaller.
+export function sizeFor(nodes, width) {
+  if (nodes <= mostRows * Math.floor(width / tile.wide)) return tile;
+  return square(nodes <= 600 ? 24 : nodes <= 2000 ? 20 : 16);
+}
 
 export class Layout {
-  // groups are four lists of nodes; pitch is the distance between squares, width that of the grid.
-  constructor(groups, pitch, width) {
-    this.pitch = pitch;
-    this.columns = Math.max(1, Math.floor(width / pitch));
+  // groups are four lists of nodes; size is how far apart they stand, width that of the grid.
+  constructor(groups, size, width) {
+    this.size = size;
+    this.columns = Math.max(1, Math.floor(width / size.wide));
     this.nodes = groups.flat();
     this.groups = [];
     let top = 0, first = 0;
@@ -20,7 +28,7 @@ export class Layout {
       const rows = Math.ceil(nodes.length / this.columns);
       this.groups.push({ g, title: titles[g], first, count: nodes.length, top, rows });
       first += nodes.length;
-      top += rows * pitch + 4;
+      top += rows * size.high + 4;
     });
     this.height = top;
   }
@@ -32,15 +40,15 @@ export class Layout {
   // place is the upper left corner of a square.
   place(index) {
     const group = this.groupOf(index), i = index - group.first;
-    return { x: (i % this.columns) * this.pitch, y: group.top + Math.floor(i / this.columns) * this.pitch };
+    return { x: (i % this.columns) * this.size.wide, y: group.top + Math.floor(i / this.columns) * this.size.high };
   }
 
   // at is the index of the square at a point; -1 where there is none.
   at(x, y) {
-    const column = Math.floor(x / this.pitch);
-    const group = this.groups.find(({ top, rows }) => y >= top && y < top + rows * this.pitch);
+    const { wide, high } = this.size, column = Math.floor(x / wide);
+    const group = this.groups.find(({ top, rows }) => y >= top && y < top + rows * high);
     if (!group || column < 0 || column >= this.columns) return -1;
-    const i = Math.floor((y - group.top) / this.pitch) * this.columns + column;
+    const i = Math.floor((y - group.top) / high) * this.columns + column;
     return i < group.count ? group.first + i : -1;
   }
 
@@ -66,11 +74,12 @@ export class Layout {
 
   // each calls back for the squares between two heights.
   each(from, to, draw) {
+    const { wide, high } = this.size;
     for (const { first, count, top } of this.groups) {
-      const begin = Math.max(0, Math.floor((from - top) / this.pitch)) * this.columns;
-      const end = Math.min(count, Math.ceil((to - top) / this.pitch) * this.columns);
+      const begin = Math.max(0, Math.floor((from - top) / high)) * this.columns;
+      const end = Math.min(count, Math.ceil((to - top) / high) * this.columns);
       for (let i = begin; i < end; i++) {
-        draw(this.nodes[first + i], (i % this.columns) * this.pitch, top + Math.floor(i / this.columns) * this.pitch);
+        draw(this.nodes[first + i], (i % this.columns) * wide, top + Math.floor(i / this.columns) * high);
       }
     }
   }

@@ -65,6 +65,26 @@ export function stamp(c, node, size, x, y) {
   c.drawImage(sheet(size), column * pixels, (node.c ? 1 : 0) * pixels, pixels, pixels, Math.round(x * scale), Math.round(y * scale), pixels, pixels);
 }
 
+// write puts two lines, the first of them strong, one above the other, into a box on a canvas that is not scaled. What
+// does not fit ends in an ellipsis.
+export function write(c, lines, x, y, width, height) {
+  const scale = devicePixelRatio, style = getComputedStyle(document.body);
+  lines.forEach((line, i) => {
+    c.font = `${i ? 400 : 600} ${13 * scale}px ${style.fontFamily}`;
+    c.fillStyle = style.getPropertyValue(i ? "--soft" : "--text");
+    c.textBaseline = "middle";
+    c.fillText(fitted(c, line, width * scale), Math.round(x * scale), Math.round((y + height * (i ? 0.7 : 0.3)) * scale));
+  });
+}
+
+// fitted is the longest beginning of a text that is not wider.
+function fitted(c, text, width) {
+  if (c.measureText(text).width <= width) return text;
+  let length = text.length;
+  while (length > 0 && c.measureText(`${text.slice(0, length)}…`).width > width) length--;
+  return `${text.slice(0, length)}…`;
+}
+
 const drawSign = (element) => {
   const { status, cordoned } = element.dataset;
   paint(element, 16, 16, (c) => square(c, statusOf(status), 16, cordoned));

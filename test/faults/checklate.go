@@ -31,47 +31,48 @@ func (c *watcher) checkLate(atRest bool) {
 	}
 	who := c.w.operators[0].name
 	for _, pod := range c.w.cluster.Pods() {
-		s, n := c.limited(pod)
+		s, n, late := c.limited(pod)
 		if s == nil {
 			delete(c.overdue, pod.UID)
 			continue
 		}
 		since, known := c.overdue[pod.UID]
-		if !known || since.operator != who {
+		if !known || !late || since.operator != who {
 			since.step, since.operator = c.w.step, who
 		}
 		says := n.Labels[v1alpha1.GroupName+"/status_"+s.Name]
 		since.told = since.told || says == string(v1alpha1.StatusErroring)
 		c.overdue[pod.UID] = since
-		if !since.told && since.step < c.w.step && (atRest || c.w.step-since.step > unawareSteps) {
+		if late && !since.told && since.step < c.w.step && (atRest || c.w.step-since.step > unawareSteps) {
 			c.w.findClass("timeout-late", string(identityOf(pod).Stage), "%s lasts %s, and node %s says %q of %s",
 				pod.Name, c.w.now.Sub(pod.CreationTimestamp.Time), n.Name, says, s.Name)
 		}
 	}
 }
 
-// limited returns the Skyhook and the node of a pod whose stage lasts too long; nil if it does not, or if something else
-// may be said of it.
-func (c *watcher) limited(pod *corev1.Pod) (*v1alpha1.Skyhook, *corev1.Node) {
+// limited returns the Skyhook and the node of a pod whose stage lasts too long, and whether that should have been told by
+// now; nil if it does not, or if something else may be said of it.
+func (c *watcher) limited(pod *corev1.Pod) (s *v1alpha1.Skyhook, n *corev1.Node, late bool) {
 	age := c.w.now.Sub(pod.CreationTimestamp.Time)
 	owner, ours := ownerOf(pod)
-	if !ours || age < shortTimeout+lateness || !live(pod) {
-		return nil, nil
+	if !ours || age < shortTimeout || !live(pod) {
+		return nil, nil, false
 	}
 	id := identityOf(pod)
-	s, n := c.skyhooks[id.Skyhook], c.w.node(pod.Spec.NodeName)
+	s, n = c.skyhooks[id.Skyhook], c.w.node(pod.Spec.NodeName)
 	if s == nil || n == nil || c.rebootDone(pod, n.Name) || s.UID != owner.UID || s.DeletionTimestamp != nil || c.w.heldBy(s) != "" || v1alpha1.Ignored(n.Labels) ||
 		!selects(s, n) || c.w.kubelet(n.Name).host.forged[s.Name] || c.ledger.account(n.Name, s.Name).tampered {
-		return nil, nil
+		return nil, nil, false
 	}
+	late = true
 	for _, v := range c.w.views(s) {
 		pkg, ok := v.Spec.Packages[id.Name]
-		if !ok || pkg.Version != id.Version || pkg.StageTimeout == nil ||
-			age < pkg.StageTimeout.Duration+lateness {
-			return nil, nil
+		if !ok || pkg.Version != id.Version || pkg.StageTimeout == nil || age < pkg.StageTimeout.Duration {
+			return nil, nil, false
 		}
+		late = late && age >= pkg.StageTimeout.Duration+lateness
 	}
-	return s, n
+	return s, n, late
 }
 
 // rebootDone reports whether the host of a reboot's pod has booted since: the pod is all that is left of it.

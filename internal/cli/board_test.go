@@ -187,7 +187,7 @@ func TestBoardChanges(t *testing.T) {
 	_ = closed.closed()
 	none.until("no Skyhook", func() bool { return none.board.Skyhook == nil && len(none.board.Skyhooks) == 1 })
 	p.until("both nodes", func() bool { return len(p.nodes) == 2 })
-	if want := (board.Node{Name: "worker-1", Status: "erroring", Reason: "StepFailed", Group: board.GroupFailing, Packages: "1/2"}); p.nodes["worker-1"] != want {
+	if want := (board.Node{Name: "worker-1", Status: "erroring", Reason: "StepFailed", Stage: "tuning apply", Group: board.GroupFailing, Packages: "1/2"}); p.nodes["worker-1"] != want {
 		t.Errorf("got %+v\nwant %+v", p.nodes["worker-1"], want)
 	}
 	if want := (board.Node{Name: "worker-2", Status: "waiting", Reason: "WaitingForPermit", Group: board.GroupWaiting, Packages: "0/0"}); p.nodes["worker-2"] != want {
@@ -280,13 +280,7 @@ func TestBoardCompartments(t *testing.T) {
 // mayWatch lets a user read and watch some resources, and nothing else.
 func (c *cluster) mayWatch(user string, resources ...string) {
 	c.t.Helper()
-	c.put(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{{
-		APIGroups: []string{"*"}, Resources: resources, Verbs: []string{"get", "list", "watch"},
-	}}})
-	c.put(&rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
-	})
+	c.may(user, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: resources, Verbs: []string{"get", "list", "watch"}})
 }
 
 // TestBoardWithoutPods: the pane says what it lacks, as why does.

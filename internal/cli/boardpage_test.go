@@ -157,7 +157,7 @@ func TestBoardOfDetails(t *testing.T) {
 	_ = p.News()
 	n := f.nodes.objects["worker-0001"].DeepCopy()
 	key := v1alpha1.AnnotationNodeStatePrefix + "gpu"
-	n.Annotations[key] = strings.Replace(n.Annotations[key], `"stage":"apply"`, `"stage":"config"`, 1)
+	n.Annotations[key] = strings.Replace(n.Annotations[key], `"state":"in_progress"`, `"state":"in_progress","restarts":2`, 1)
 	if err := f.nodes.Update(n); err != nil {
 		t.Fatal(err)
 	}

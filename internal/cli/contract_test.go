@@ -3,11 +3,15 @@
 package cli_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
@@ -88,15 +92,29 @@ func TestFailedNodesAreListed(t *testing.T) {
 // mayOnlyRead lets a user read what the commands read, and write nothing.
 func (c *cluster) mayOnlyRead(user string) {
 	c.t.Helper()
-	c.put(&rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}}},
-	})
+	c.may(user, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}})
+}
+
+// may gives a user rights, among them to list Skyhooks, and waits until the API server knows of them.
+func (c *cluster) may(user string, rule rbacv1.PolicyRule) {
+	c.t.Helper()
+	c.put(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{rule}})
 	c.put(&rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: user},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
 	})
+	err := wait.PollUntilContextTimeout(c.t.Context(), 10*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		asked := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               user,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: v1alpha1.GroupVersion.Group, Resource: "skyhooks", Verb: "list"},
+		}}
+		err := c.Create(ctx, asked)
+		return asked.Status.Allowed, err
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 // TestOldCalls are those of scripts for earlier programs.

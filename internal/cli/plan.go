@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,6 +104,7 @@ func (s *session) plan(ctx context.Context, name string, files []string) error {
 	if err != nil {
 		return err
 	}
+	policiesFirst(manifests)
 	apply := dryApply{s.read.client, s.core, s.warned}
 	for _, m := range manifests {
 		if err := apply.put(ctx, v, m, &answer, about); err != nil {
@@ -110,6 +112,11 @@ func (s *session) plan(ctx context.Context, name string, files []string) error {
 		}
 	}
 	answer.Warnings = append(answer.Warnings, v.untolerated(about)...)
+	for i := range v.Skyhooks {
+		if sk := &v.Skyhooks[i]; about[sk.Name] && s.abandonedNote(sk) != "" {
+			answer.Warnings = append(answer.Warnings, fmt.Sprintf("Skyhook %s: %s", sk.Name, s.abandonedNote(sk)))
+		}
+	}
 	v.caution(s.err)
 	now := s.now()
 	f, err := forecast.Run(v.Snapshot, v.ahead(now, farAhead))
@@ -180,7 +187,7 @@ type dryApply struct {
 func (d dryApply) put(ctx context.Context, v *view, m manifest, answer *foreseen, about map[string]bool) error {
 	var stored client.Object
 	var err error
-	said := d.warned.during(func() { stored, err = d.admitted(ctx, v, m, answer) })
+	said := d.warned.during(func() { stored, err = d.admitted(ctx, v, m) })
 	switch status := apierrors.APIStatus(nil); {
 	case errors.Is(err, errMayNot):
 		answer.Unread = append(answer.Unread, fmt.Sprintf("what admission says of %s, because you may not change it; "+
@@ -198,6 +205,13 @@ func (d dryApply) put(ctx context.Context, v *view, m manifest, answer *foreseen
 	if len(said) == 0 { // perhaps because the webhooks are off
 		said = v.advice(stored)
 	}
+	if sk, is := stored.(*v1alpha1.Skyhook); is && v.added[sk.Spec.DeploymentPolicy] {
+		said = v.withPolicy(said, sk)
+		if b := sk.Spec.InterruptionBudget; b.Count != nil || b.Percent != nil { // the API server was asked without the policy
+			answer.Refused = append(answer.Refused, fmt.Sprintf("%s: spec.deploymentPolicy: deploymentPolicy and interruptionBudget "+
+				"exclude each other; remove interruptionBudget, the policy has budgets of its own", m))
+		}
+	}
 	for _, sentence := range said {
 		answer.Warnings = append(answer.Warnings, fmt.Sprintf("%s: %s", m, sentence))
 	}
@@ -212,6 +226,23 @@ func (d dryApply) put(ctx context.Context, v *view, m manifest, answer *foreseen
 		}
 	}
 	return nil
+}
+
+// policiesFirst has Skyhooks asked about when the policies that they name are known, as in whatever order they are applied.
+func policiesFirst(manifests []manifest) {
+	slices.SortStableFunc(manifests, func(a, b manifest) int { return cmp.Compare(a.resource(), b.resource()) })
+}
+
+// withPolicy corrects what admission said of a Skyhook without the policy that does not exist yet, such as that nothing
+// limits how many nodes are interrupted at a time.
+func (v *view) withPolicy(said []string, sk *v1alpha1.Skyhook) []string {
+	without := sk.DeepCopy()
+	without.Spec.DeploymentPolicy = ""
+	alone, whole := v.advice(without), v.advice(sk)
+	said = slices.DeleteFunc(slices.Clone(said), func(sentence string) bool {
+		return slices.Contains(alone, sentence) || slices.Contains(whole, sentence)
+	})
+	return append(said, whole...)
 }
 
 // errMayNot is what becomes of a question to the API server that the user has no right to ask.
@@ -238,8 +269,8 @@ func (v *view) advice(o client.Object) []string {
 	return nil
 }
 
-// untolerated tells which nodes Skyhooks leave out because of their taints. The webhook, which answers anybody, does
-// not say that.
+// untolerated tells which nodes Skyhooks leave out because of their taints, and that one selects none. The webhook, which
+// answers anybody, does not say that.
 func (v *view) untolerated(about map[string]bool) []string {
 	var out []string
 	known := rollout.Taints{Runtime: v.options.Workload.RuntimeTaint, Tolerated: v.options.Workload.Tolerations}
@@ -254,6 +285,9 @@ func (v *view) untolerated(about map[string]bool) []string {
 				selected = append(selected, v.Nodes[j])
 			}
 		}
+		if len(selected) == 0 && sk.DeletionTimestamp == nil {
+			out = append(out, fmt.Sprintf("Skyhook %s: %s", sk.Name, matchesNone))
+		}
 		for _, sentence := range rollout.Untolerated(sk, selected, known) {
 			out = append(out, fmt.Sprintf("Skyhook %s: %s", sk.Name, sentence))
 		}
@@ -264,14 +298,12 @@ func (v *view) untolerated(about map[string]bool) []string {
 // admitted asks the API server what it would store: its defaults, and what admission says. It gets the manifest as it is
 // written, so that a value which is the zero of its type counts. The whole spec is replaced, as kubectl apply does with
 // what only it has written; annotations and labels are added.
-func (d dryApply) admitted(ctx context.Context, v *view, m manifest, answer *foreseen) (client.Object, error) {
+func (d dryApply) admitted(ctx context.Context, v *view, m manifest) (client.Object, error) {
 	have, out := &unstructured.Unstructured{}, m.written.DeepCopy()
 	have.SetGroupVersionKind(out.GroupVersionKind())
 	policy, _, _ := unstructured.NestedString(out.Object, policyPath...) // another type is for the API server to refuse
 	if v.added[policy] {
 		unstructured.RemoveNestedField(out.Object, policyPath...)
-		answer.Unread = append(answer.Unread, fmt.Sprintf("what admission says of %s together with DeploymentPolicy %s, "+
-			"because that does not exist yet; it was asked about the rest", m, policy))
 	}
 	err := d.client.Get(ctx, client.ObjectKeyFromObject(out), have)
 	verb := "create"

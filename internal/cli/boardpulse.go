@@ -18,8 +18,9 @@ const (
 // pulse asks the API server for next to nothing, again and again. A watch of a server that hangs has no error, and looks
 // like that of a cluster where nothing happens.
 func (f *fleet) pulse() {
-	answered := f.gauge.now()
-	for ticks := time.NewTicker(pulseEvery); ; {
+	ticks := time.NewTicker(pulseEvery)
+	defer ticks.Stop()
+	for answered := f.gauge.now(); ; {
 		asked := f.gauge.now()
 		if f.answers() {
 			answered = asked
@@ -29,7 +30,6 @@ func (f *fleet) pulse() {
 		}
 		select {
 		case <-f.ctx.Done():
-			ticks.Stop()
 			return
 		case <-ticks.C:
 		}

@@ -20,8 +20,9 @@ export function describe(node) {
 // doing is what a tile says of a node below its name.
 const doing = (node) => [node.t, node.r].filter(Boolean).join(" · ") || words(node.s);
 
-// Grid shows the nodes of a compartment as squares, or as tiles with their names. To the keyboard and to screen readers it is a list box of which
-// only the option at the position exists. Only what is on the screen is drawn, so its size costs nothing.
+// Grid shows the nodes of a compartment as squares, or as tiles with their names. To the keyboard and to screen readers it
+// is a list box of which only the option at the position exists. Only what is on the screen is drawn, so its size costs
+// nothing.
 export class Grid {
   #layout = new Layout([[], [], [], []], sizeFor(1, 1), 1);
   #position = "";

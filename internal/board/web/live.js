@@ -17,10 +17,11 @@ export class Live {
   #source;
   #timer;
   #heard;
-  // #right is when the picture was right last, #old that it is not any more, #failing what the server says of that.
-  #right;
-  #old = false;
+  // #failing is whether the server says that the picture is not right any more.
   #failing = false;
+  // right is when the picture was right last, and old whether it is not any more.
+  right;
+  old = false;
   // name is that of the Skyhook to show; state is of another one until there is a picture of it.
   name;
   state = null;
@@ -61,15 +62,6 @@ export class Live {
     clearTimeout(this.#timer);
   }
 
-  // right is when the picture was right last, and old whether it is not any more.
-  get right() {
-    return this.#right;
-  }
-
-  get old() {
-    return this.#old;
-  }
-
   get #resting() {
     return this.#source.readyState === EventSource.CLOSED;
   }
@@ -77,7 +69,7 @@ export class Live {
   // #retry asks for the same Skyhook again. EventSource would do so by itself, but not after every kind of answer.
   #retry() {
     this.#rest();
-    this.#lost("The connection to kubectl skyhook board is lost. If it has ended, start it again and open its new address.", this.#right);
+    this.#lost("The connection to kubectl skyhook board is lost. If it has ended, start it again and open its new address.", this.right);
   }
 
   // #rest asks for the same Skyhook again later.
@@ -93,13 +85,13 @@ export class Live {
   }
 
   #lost(message, since) {
-    this.#old = Boolean(since);
-    if (since) this.#right = since;
+    this.old = Boolean(since);
+    if (since) this.right = since;
     this.on.lost(message, since);
   }
 
   #found() {
-    this.#old = false;
+    this.old = false;
     this.on.found();
   }
 
@@ -134,7 +126,7 @@ export class Live {
 
   // #at takes the time of a message.
   #at(time) {
-    if (this.state && !this.#old) this.#right = time;
+    if (this.state && !this.old) this.right = time;
     sync(time);
   }
 }

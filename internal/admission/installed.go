@@ -32,7 +32,8 @@ type Installed struct {
 	WhenRemoved v1alpha1.WhenRemoved
 	// Uninstalling says that the user asked for its uninstall by uninstall.apply.
 	Uninstalling bool
-	// Nodes whose record has an entry of it, sorted by name. Abandoned nodes are left out.
+	// Nodes whose record has an entry of it, sorted by name, but for those where nothing of it ever started. Abandoned
+	// nodes are left out.
 	Nodes []string
 }
 
@@ -42,7 +43,7 @@ func Find(s *v1alpha1.Skyhook, packages []string, nodes iter.Seq2[string, record
 	found := map[string]*Installed{}
 	for node, r := range nodes {
 		for key, e := range r.Packages {
-			if !slices.Contains(packages, e.Name) {
+			if !slices.Contains(packages, e.Name) || e.NeverStarted() {
 				continue
 			}
 			if found[key] == nil {

@@ -27,14 +27,17 @@ packages:
   b: {version: 1.0.0, image: x, uninstall: {enabled: true, apply: false, whenRemoved: Uninstall}}
   c: {version: 1.0.0, image: x}
 `)
+	never := record.Entry{Name: "a", Version: "9.0.0", State: v1alpha1.StateErroring, Untouched: true}
+	starts := record.Entry{Name: "a", Version: "1.0.0", State: v1alpha1.StateInProgress, Untouched: true}
 	nodes := maps.All(map[string]record.Node{
 		"n3": remembers([2]string{"a", "1.1.0"}, [2]string{"b", "1.0.0"}),
 		"n1": remembers([2]string{"a", "1.1.0"}, [2]string{"c", "1.0.0"}, [2]string{"gone", "1.0.0"}),
 		"n2": remembers([2]string{"a", "1.0.0"}),
 		"n4": remembers(),
+		"n5": {Packages: map[string]record.Entry{never.Key(): never, starts.Key(): starts}},
 	})
 	want := []admission.Installed{
-		{Package: "a", Version: "1.0.0", Enabled: true, Uninstalling: true, Nodes: []string{"n2"}},
+		{Package: "a", Version: "1.0.0", Enabled: true, Uninstalling: true, Nodes: []string{"n2", "n5"}},
 		{Package: "a", Version: "1.1.0", Enabled: true, Uninstalling: true, Nodes: []string{"n1", "n3"}},
 		{Package: "b", Version: "1.0.0", Enabled: true, WhenRemoved: v1alpha1.WhenRemovedUninstall, Nodes: []string{"n3"}},
 		{Package: "c", Version: "1.0.0", Nodes: []string{"n1"}},

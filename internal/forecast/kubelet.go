@@ -144,6 +144,14 @@ func (w *world) node(name string) *corev1.Node {
 	return n
 }
 
+// toldItsEnd says of a package pod of which nothing began that it ended like that, as kubelets do before a pod goes.
+func (w *world) toldItsEnd(p *corev1.Pod) {
+	if seen, ours := w.observe(p); ours && !seen.Begun && !workload.Ended(p) {
+		p.Status.Phase = corev1.PodFailed
+		w.must(w.user.Status().Update(quiet, p))
+	}
+}
+
 // kubelets do what is due.
 func (w *world) kubelets() {
 	if w.options.Ahead == 0 {
@@ -164,6 +172,7 @@ func (w *world) kubelets() {
 		switch err := w.user.Get(quiet, d.pod, p); {
 		case err != nil || p.UID != d.uid: // it went without its kubelet
 		case p.DeletionTimestamp != nil:
+			w.toldItsEnd(p)
 			w.must(w.user.Delete(quiet, p, client.GracePeriodSeconds(0)))
 		default:
 			w.finish(p)

@@ -49,6 +49,7 @@ func (p *pass) beginStage(u unit, last record.Entry, stage v1alpha1.Stage) {
 	e := p.begin(u, last, stage)
 	e.Changed = changedFor(u.pkg, last, stage)
 	carry(&e, last)
+	e.Untouched = (stage == v1alpha1.StageApply || stage == v1alpha1.StageUpgrade) && p.unknown(u)
 	if stage != v1alpha1.StagePostInterrupt && len(situation.InterruptsFor(u.pkg, e)) > 0 && !p.drain(u.name) {
 		return
 	}

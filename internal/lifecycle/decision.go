@@ -53,6 +53,8 @@ type Start struct {
 	Stage      v1alpha1.Stage
 	Run        string
 	Generation int64
+	// Exists says that there is a pod nevertheless if it is rejected: nobody will see it.
+	Exists bool
 	// Interrupt to run, in the stages that are interrupts, with the boot id that it is bound to and the run that the agent
 	// knows it by: both stay the same when a lost pod is replaced.
 	Interrupt            *v1alpha1.Interrupt

@@ -230,6 +230,9 @@ func describeRecord(before map[string]record.Entry, d lifecycle.Decision) []word
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if now, was := d.Record.Packages[key], before[key]; now.Untouched && was.RejectedAt.IsZero() && !now.RejectedAt.IsZero() {
+			lines = append(lines, noted(keyed(key)))
+		}
 		if d.Record.Packages[key].Superseded && !before[key].Superseded {
 			lines = append(lines, supersede(keyed(key)))
 		}

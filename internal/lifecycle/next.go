@@ -27,6 +27,8 @@ type pass struct {
 	view
 	// claimed pods belong to a current run or are already handled; the rest is stale.
 	claimed map[string]bool
+	// withdrawing are the packages, by name, that wait for the end of a version that never ran.
+	withdrawing map[string]bool
 	// needCordon says that something that is to happen disturbs the node's other pods.
 	needCordon bool
 	// nodeWait is the first wait that the record shows in any case; nil when there is none.
@@ -44,6 +46,7 @@ func Next(o Observation) Decision {
 	p.acceptBoot()
 	interrupts{p}.watchInterrupt()
 	p.acceptBoot() // once more: an interrupt that is no reboot is seen to its end first
+	p.withdraw()
 	for _, u := range p.units() {
 		for p.step(u) {
 			continue
@@ -59,6 +62,9 @@ func (p *pass) step(u unit) bool {
 	e := p.entryOf(u)
 	if u.removed() && e == nil {
 		return false // it was removed together with another version
+	}
+	if p.withdrawing[u.name] {
+		return false
 	}
 	if !u.removed() {
 		if w := p.removalFirst(u.name); w != nil {
@@ -89,7 +95,7 @@ func (p *pass) step(u unit) bool {
 }
 
 func newPass(o Observation) *pass {
-	p := &pass{view: view{Observation: o}, claimed: map[string]bool{}}
+	p := &pass{view: view{Observation: o}, claimed: map[string]bool{}, withdrawing: map[string]bool{}}
 	p.Record, p.now = presentTimes(o.Record, o.Now)
 	p.out.Record = p.Record
 	p.out.InFlight = o.InFlight.Clone()

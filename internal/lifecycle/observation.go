@@ -22,6 +22,8 @@ type Observation struct {
 	InFlight *record.Interrupt
 	// Pods are the Skyhook's own pods on the node.
 	Pods []Pod
+	// Unbegun are pods of the Skyhook's that went since the last pass without anything of their stage having begun.
+	Unbegun []Pod
 	// Permit that the node holds; nil when none.
 	Permit *v1alpha1.Permit
 	// Hold keeps new work from starting; nil when nothing does.
@@ -128,6 +130,8 @@ type Pod struct {
 	// ExitCode of the failed attempt; Retrying says that the next one runs already.
 	ExitCode int32
 	Retrying bool
+	// Begun says that the agent runs, or ran, in the pod, so that something of the stage may be on the host.
+	Begun bool
 	// Shutdown says that the node ended the pod, which is Lost, because it goes down itself.
 	Shutdown bool
 	// Repeats says that the message only tells that what failed is retried: the one before it has the cause.

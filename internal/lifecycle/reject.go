@@ -25,6 +25,7 @@ func Reject(n record.Node, s Start, message string, now time.Time) (next record.
 	}
 	e.State, e.Reason, e.Message = v1alpha1.StateErroring, v1alpha1.ReasonPodRejected, message
 	e.Rejected, e.RejectedAt = e.Rejected+1, metav1.NewTime(now)
+	e.Untouched = e.Untouched && !s.Exists
 	n.Packages = maps.Clone(n.Packages)
 	n.Packages[e.Key()] = e
 	n.Status = v1alpha1.StatusErroring

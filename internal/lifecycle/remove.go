@@ -26,7 +26,7 @@ func Remove(o Observation) Decision {
 		}
 	}
 	if d.Clear {
-		d.Record = remaining(afterReboot(o, d.Record))
+		d.Record = remaining(o, afterReboot(o, d.Record))
 	}
 	if o.Permit != nil && reboot == nil {
 		d.Record.FinishedPermit = o.Permit.Token()
@@ -110,10 +110,14 @@ func RemovalWait(w *record.Wait) *record.Wait {
 
 // remaining is a record that stays on a node from which the Skyhook is removed: no interrupt is in flight any more, and no later
 // boot is what it asked for. A Skyhook of that name that comes later has another spec, also of the same generation, and
-// attempts of its own.
-func remaining(n record.Node) record.Node {
+// attempts of its own. A version of which nothing ran does not remain.
+func remaining(o Observation, n record.Node) record.Node {
 	entries := make(map[string]record.Entry, len(n.Packages))
 	for key, e := range n.Packages {
+		if o.neverBegan(e) {
+			continue
+		}
+		e.Untouched = false // from here on nobody looks at its pods
 		if record.IsInterrupt(e.Stage) && e.State != v1alpha1.StateComplete {
 			e.State, e.BootID = v1alpha1.StateSkipped, ""
 		}

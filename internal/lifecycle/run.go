@@ -34,11 +34,12 @@ func (p *pass) watch(u unit, e record.Entry) bool {
 	}
 	pod, ok := p.podOf(e)
 	if !ok {
+		p.noteGone(&e)
 		p.resume(u, e)
 		return false
 	}
 	p.claimed[pod.Name] = true
-	e.Rejected, e.RejectedAt = 0, metav1.Time{}
+	e.Rejected, e.RejectedAt, e.Untouched = 0, metav1.Time{}, e.Untouched && !pod.Begun
 	if p.pinned(u, e, pod) {
 		return false
 	}
@@ -53,7 +54,9 @@ func (p *pass) watch(u unit, e record.Entry) bool {
 	case !p.runsWhatIsWanted(u, pod):
 		// What runs is not what the spec asks for any more. The replacement follows when this pod has ended.
 		p.out.take(Step{Delete: &pod})
-		p.restart(&e, u.pkg)
+		if !e.Untouched { // else its end tells whether it remains so
+			p.restart(&e, u.pkg)
+		}
 	case p.Hold != nil && (pod.idle() || p.Hold.Frees == record.FreesOther && p.unstarted(pod)): // which others wait for
 		p.holdBack(e, pod)
 	case !p.overTime(&e, u.pkg, pod):
@@ -129,11 +132,16 @@ func (p *pass) resume(u unit, e record.Entry) {
 	p.start(e)
 }
 
-// another is the next pod of a run, whose restarts count from 0.
+// another is the next pod of a run, whose restarts count from 0. That the one before it never began says nothing of it.
 func (p *pass) another(e *record.Entry) {
 	if e.AttemptsBefore != e.Attempts {
 		e.AttemptsBefore = e.Attempts
 		p.put(*e)
+	}
+	if e.Untouched && !e.RejectedAt.IsZero() {
+		e.RejectedAt = metav1.Time{}
+		next := *e
+		p.out.take(Step{Write: &next})
 	}
 }
 
@@ -187,6 +195,7 @@ func (p *pass) start(e record.Entry) {
 
 func (p *pass) complete(u unit, e record.Entry, pod Pod) {
 	e.State, e.Reason, e.Message, e.Attempts, e.AttemptsBefore = v1alpha1.StateComplete, "", "", 0, 0
+	e.Untouched = false
 	e.Restarts, e.Since = max(e.Restarts, pod.Restarts), p.stamp()
 	switch e.Stage {
 	case v1alpha1.StageConfig:
@@ -253,6 +262,9 @@ func (p *pass) lost(e *record.Entry, pod Pod) {
 	e.State, e.Run = v1alpha1.StateInProgress, p.nextRun(e.Run) // so that the pause counts from this loss
 	e.Attempts = max(e.Attempts, e.AttemptsBefore+pod.Restarts) // those that nobody saw before
 	e.AttemptsBefore = e.Attempts
+	if e.Untouched { // what ended for good begins no more
+		e.RejectedAt = p.stamp()
+	}
 	p.failWith(e, pod.Reason, pod.Message, e.Restarts+1)
 	if !pod.Terminating {
 		p.out.take(Step{Delete: &pod})

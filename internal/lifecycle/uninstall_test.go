@@ -6,6 +6,7 @@ var uninstallTables = []group{
 	{"life", uninstallLife},
 	{"from any stage", uninstallFrom},
 	{"never installed", neverInstalled},
+	{"withdrawn", withdrawn},
 	{"failures", uninstallFailures},
 	{"cancel", cancels},
 	{"edits", uninstallEdits},

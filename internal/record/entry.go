@@ -64,12 +64,20 @@ type Entry struct {
 	AttemptsBefore int32 `json:"attemptsBefore,omitempty"`
 	// Rejected counts how often in a row the API server refused the pod of this stage. They are no attempts of it.
 	Rejected int32 `json:"rejected,omitempty"`
-	// RejectedAt is when it did so last; Since tells of the first time.
+	// RejectedAt is when it did so last; Since tells of the first time. Of an Untouched entry it is when a pod was found
+	// to have gone without having begun; zero from before the next is created.
 	RejectedAt metav1.Time `json:"rejectedAt,omitzero"`
 	// Superseded says that another version took this one's place, although files of this one may still be on the host:
 	// it could not be uninstalled.
 	Superseded bool `json:"superseded,omitempty"`
+	// Untouched says that this version never ran on the host before, and that nothing of it had begun when the entry was
+	// written: its pod, if there is one, tells whether that is still so. Entries of earlier operators have no such mark.
+	Untouched bool `json:"untouched,omitempty"`
 }
+
+// NeverStarted reports whether the record alone tells that nothing of the version is on the host: what failed was the
+// start. That a pod begins after such a failure is written.
+func (e Entry) NeverStarted() bool { return e.Untouched && e.State == v1alpha1.StateErroring }
 
 // Attempted reports whether what failed is an attempt of the stage; else its pod was refused, was lost, or does not start.
 func (e Entry) Attempted() bool {

@@ -117,7 +117,7 @@ func AcceptBoot(bootID string, annotations map[string]string) Patch {
 	return p
 }
 
-// Clear returns the change that removes a Skyhook's record, and its seal. Package states stay as long as there are any:
+// Clear returns the change that removes a Skyhook's record. Package states stay as long as there are any, with their seal:
 // their files may still be on the host, and only these annotations tell which. The permit that n is done with stays,
 // too, if any, and whether work had begun with it: the operator has yet to read that.
 func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch {
@@ -126,7 +126,7 @@ func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch 
 		keep := k == v1alpha1.AnnotationNodeStatePrefix+skyhook || k == v1alpha1.AnnotationVersionPrefix+skyhook
 		if keep && (len(n.Packages) > 0 || n.Unreadable) {
 			if before, err := Read(skyhook, annotations); k == v1alpha1.AnnotationNodeStatePrefix+skyhook && err == nil &&
-				len(before.Packages) == len(n.Packages) && !reflect.DeepEqual(before.Packages, n.Packages) {
+				len(before.Packages) >= len(n.Packages) && !reflect.DeepEqual(before.Packages, n.Packages) {
 				p.set(p.annotate, k, encodeStates(n), annotations)
 			}
 			continue
@@ -140,8 +140,9 @@ func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch 
 		}
 		p.set(p.annotate, k, want, annotations)
 	}
-	for _, prefix := range labelPrefixes {
-		p.set(p.label, prefix+skyhook, "", labels)
+	p.set(p.label, v1alpha1.LabelStatusPrefix+skyhook, "", labels)
+	if len(n.Packages) == 0 && !n.Unreadable { // else the seal stays with what it seals
+		p.set(p.label, v1alpha1.LabelSealPrefix+skyhook, "", labels)
 	}
 	return p
 }

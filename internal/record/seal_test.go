@@ -1,6 +1,9 @@
 package record_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -37,6 +40,35 @@ func sealed(t *testing.T, status v1alpha1.Status) metadata {
 	return m
 }
 
+// earlierSeal is the seal of an operator that bound it to the Skyhook's UID.
+func earlierSeal(m metadata) {
+	h := sha256.New()
+	for _, part := range []string{"uid-node", "uid-demo", m.annotations[stateKey]} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	fmt.Fprint(h, m.annotations[statusKey] == "complete")
+	m.labels[sealKey] = hex.EncodeToString(h.Sum(nil)[:20])
+}
+
+// TestEarlierSealIsRenewedWithTheRecord, and not before.
+func TestEarlierSealIsRenewedWithTheRecord(t *testing.T) {
+	m := sealed(t, "")
+	earlierSeal(m)
+	var p record.Patch
+	demoSeal.Apply(&p, m.annotations, m.labels)
+	if !p.Empty() {
+		t.Errorf("nothing else changes, and the patch is %+v", p)
+	}
+	p.Annotations = map[string]*string{statusKey: new("complete")}
+	demoSeal.Apply(&p, m.annotations, m.labels)
+	m.change(p)
+	later := demoSeal
+	later.SkyhookUID = "uid-other"
+	if !later.Holds(m.annotations, m.labels) {
+		t.Errorf("it is not bound to the name: %v", m.labels)
+	}
+}
+
 // TestSealHolds: only what was sealed passes, on that node and for that Skyhook.
 func TestSealHolds(t *testing.T) {
 	for _, c := range []struct {
@@ -68,11 +100,20 @@ func TestSealHolds(t *testing.T) {
 		{name: "another node", by: record.Seal{Skyhook: "demo", SkyhookUID: "uid-demo", NodeUID: "uid-other"}},
 		{
 			name: "a Skyhook of that name that came later",
-			by:   record.Seal{Skyhook: "demo", SkyhookUID: "uid-other", NodeUID: "uid-node"},
+			by:   record.Seal{Skyhook: "demo", SkyhookUID: "uid-other", NodeUID: "uid-node"}, want: true,
 		},
+		{name: "by its UID, as earlier operators did", edit: earlierSeal, want: true},
 		{
-			name: "identities that make the same text",
-			by:   record.Seal{Skyhook: "demo", SkyhookUID: "id-demo", NodeUID: "uid-nodeu"},
+			name: "by the UID of another of that name", edit: earlierSeal,
+			by: record.Seal{Skyhook: "demo", SkyhookUID: "uid-other", NodeUID: "uid-node"},
+		},
+		{name: "by its UID, and another state", edit: func(m metadata) {
+			earlierSeal(m)
+			m.annotations[stateKey] = strings.Replace(m.annotations[stateKey], "in_progress", "complete", 1)
+		}},
+		{
+			name: "identities that make the same text", edit: earlierSeal,
+			by: record.Seal{Skyhook: "demo", SkyhookUID: "id-demo", NodeUID: "uid-nodeu"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -140,8 +181,9 @@ func TestSealApply(t *testing.T) {
 	}
 }
 
-// TestSealGoesWithTheSkyhook: nothing but the package states stays.
-func TestSealGoesWithTheSkyhook(t *testing.T) {
+// TestSealGoesWithTheRecord: nothing but the package states and their seal stays of a Skyhook that is gone, and the seal goes
+// when somebody removes the states.
+func TestSealGoesWithTheRecord(t *testing.T) {
 	m := sealed(t, "")
 	n, err := record.Read("demo", m.annotations)
 	if err != nil {
@@ -153,7 +195,15 @@ func TestSealGoesWithTheSkyhook(t *testing.T) {
 		t.Error("nobody sees that a seal is left")
 	}
 	m.change(record.Clear("demo", n, m.annotations, m.labels))
-	if len(m.annotations) != 1 || len(m.labels) != 1 || record.Exists("demo", nil, m.labels) {
+	if len(m.annotations) != 1 || len(m.labels) != 2 || !demoSeal.Holds(m.annotations, m.labels) {
+		t.Errorf("the node keeps %v", m)
+	}
+	if record.KeysOf("demo").Left(m.annotations, m.labels) {
+		t.Error("the deletion waits for what stays")
+	}
+	delete(m.annotations, stateKey)
+	m.change(record.Clear("demo", record.Node{}, m.annotations, m.labels))
+	if len(m.annotations) != 0 || len(m.labels) != 1 {
 		t.Errorf("the node keeps %v", m)
 	}
 }

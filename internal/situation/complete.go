@@ -13,6 +13,11 @@ func Complete(w Wanted, n record.Node) bool {
 	if len(w.Removals(n)) > 0 {
 		return false
 	}
+	for _, e := range n.Packages {
+		if w.Withdrawn(e) {
+			return false
+		}
+	}
 	for name, pkg := range w.Packages {
 		if !w.Deleting && !pkg.UninstallAsked() && !packageComplete(n, name, pkg) {
 			return false

@@ -34,7 +34,7 @@ func Superseded(n record.Node, e record.Entry) bool {
 		return true
 	}
 	for _, other := range n.Packages {
-		if other.Name != e.Name || other.Superseded || version.Same(other.Version, e.Version) || other.Since.IsZero() ||
+		if other.Name != e.Name || other.Superseded || other.NeverStarted() || version.Same(other.Version, e.Version) || other.Since.IsZero() ||
 			e.Since.IsZero() {
 			continue
 		}
@@ -56,7 +56,7 @@ func Overtaken(n record.Node, name, wanted string) bool {
 
 // Installed reports whether a version came at least to the end of its apply.
 func Installed(e record.Entry) bool {
-	return !record.IsUninstall(e.Stage) && (e.Stage != v1alpha1.StageApply || e.State == v1alpha1.StateComplete)
+	return !e.Untouched && !record.IsUninstall(e.Stage) && (e.Stage != v1alpha1.StageApply || e.State == v1alpha1.StateComplete)
 }
 
 // Exhausted reports whether a limit ended the entry's stage.

@@ -52,8 +52,16 @@ func (w Wanted) Removals(n record.Node) map[string]Removal {
 	return all
 }
 
+// Withdrawn reports whether the spec no longer wants a version of which nothing ran, as far as its entry tells: it is to
+// be forgotten.
+func (w Wanted) Withdrawn(e record.Entry) bool {
+	spec, inSpec := w.Packages[e.Name]
+	wanted := inSpec && !w.Deleting && !spec.UninstallAsked() && version.Same(spec.Version, e.Version)
+	return e.Untouched && !wanted && !w.Abandoned
+}
+
 func (w Wanted) removal(e record.Entry) (Removal, bool) {
-	if w.Abandoned {
+	if w.Abandoned || e.Untouched { // there is nothing to uninstall, see Withdrawn
 		return Removal{}, false
 	}
 	spec, inSpec := w.Packages[e.Name]
@@ -136,7 +144,7 @@ func (w Wanted) Stays(n record.Node) ([]record.Entry, []Package) {
 	for _, e := range Sorted(n.Packages) {
 		l := w.DefinitionOf(e)
 		_, removed := w.removal(e)
-		if !l.FromSpec && !removed && !w.Abandoned && l.Package.Uninstallable && !Superseded(n, e) {
+		if !l.FromSpec && !removed && !w.Abandoned && !e.Untouched && l.Package.Uninstallable && !Superseded(n, e) {
 			entries, packages = append(entries, e), append(packages, l.Package)
 		}
 	}
@@ -148,7 +156,7 @@ func (w Wanted) Stays(n record.Node) ([]record.Entry, []Package) {
 func (w Wanted) NeedsUninstall(n record.Node, name string) (record.Entry, bool) {
 	spec := w.Packages[name]
 	for _, e := range Sorted(n.Packages) {
-		if e.Name != name || w.Abandoned || record.IsUninstall(e.Stage) || !version.Older(spec.Version, e.Version) ||
+		if e.Name != name || w.Abandoned || e.Untouched || record.IsUninstall(e.Stage) || !version.Older(spec.Version, e.Version) ||
 			Superseded(n, e) {
 			continue
 		}

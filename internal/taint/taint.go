@@ -7,6 +7,7 @@ package taint
 import (
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,48 +34,88 @@ type Skyhook struct {
 type Change struct {
 	// Taints of the node as they have to be; nil leaves them.
 	Taints *[]corev1.Taint
-	// Mark sets or removes the annotation that tells that the operator added the taint; nil leaves it.
-	Mark *bool
+	// Mark is what the annotation has to be that tells that the operator added the taint: empty to remove it, nil to leave
+	// it.
+	Mark *string
 	// Message tells people what happens; empty when nothing does.
 	Message string
+	// After is when to look again; 0 when an event will tell.
+	After time.Duration
 }
 
-// Annotation tells, with the value "true", that the operator added the taint. A slash in the taint's key would make two
+// What the mark says of a taint that the operator added. Once the Skyhook is gone it says instead until when the taint
+// stays, as a time.
+const (
+	// Ours: a Skyhook requires it, or did when somebody looked last.
+	Ours = "true"
+	// deleting: the last Skyhook that required it is being deleted.
+	deleting = "deleting"
+)
+
+// Grace is how long the taint stays after the Skyhook that required it is gone: a hook of Helm, or kubectl replace
+// --force, creates it again at once, and the node may be half done.
+const Grace = 5 * time.Minute
+
+// Annotation tells that the operator added the taint, see Ours. A slash in the taint's key would make two
 // in the annotation's.
 func Annotation(t corev1.Taint) string {
 	return v1alpha1.AnnotationAutoTaintPrefix + strings.ReplaceAll(t.Key, "/", ".")
 }
 
 // Next decides for one node. The taint is removed once all Skyhooks that require it are complete; one that no Skyhook
-// requires any more is removed if the operator added it.
-func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook) Change {
+// requires any more, as the last was deleted, is removed after Grace if the operator added it.
+func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook, now time.Time) Change {
 	required := slices.DeleteFunc(slices.Clone(skyhooks), func(s Skyhook) bool { return !s.Required || s.Deleting })
+	if len(required) == 0 {
+		return unrequired(node, t, skyhooks, now)
+	}
+	c := requiredBy(node, t, required)
+	mark, marked := node.Annotations[Annotation(t)]
+	if c.Mark == nil && marked && mark != Ours {
+		c.Mark = new(Ours) // it was created again
+	}
+	return c
+}
+
+func requiredBy(node *corev1.Node, t corev1.Taint, required []Skyhook) Change {
 	tainted := Has(node, t)
-	marked := node.Annotations[Annotation(t)] == "true"
 	switch {
-	case len(required) == 0 && marked &&
-		slices.ContainsFunc(skyhooks, func(s Skyhook) bool { return s.Required && s.Deleting }):
-		c := Change{Mark: new(false)}
-		if tainted {
-			c.Taints, c.Message = without(node, t), "no Skyhook requires the taint any longer"
-		}
-		return c
-	case len(required) == 0:
-		return Change{}
 	case slices.ContainsFunc(required, func(s Skyhook) bool { return s.Reapplied }):
 		if tainted {
 			return Change{}
 		}
-		return Change{with(node, t), new(true), "the node rebooted, and its packages are applied again"}
+		return Change{Taints: with(node, t), Mark: new(Ours), Message: "the node rebooted, and its packages are applied again"}
 	case !slices.ContainsFunc(required, func(s Skyhook) bool { return !s.Complete }):
 		if !tainted {
 			return Change{}
 		}
 		return Change{Taints: without(node, t), Message: "every Skyhook that workloads wait for is complete"}
 	case !tainted && slices.ContainsFunc(required, func(s Skyhook) bool { return s.Auto }):
-		return Change{with(node, t), new(true), "the node is new"}
+		return Change{Taints: with(node, t), Mark: new(Ours), Message: "the node is new"}
 	}
 	return Change{}
+}
+
+// unrequired sees to the taint that the operator added for a Skyhook that is being deleted, or gone since then.
+func unrequired(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook, now time.Time) Change {
+	mark, tainted := node.Annotations[Annotation(t)], Has(node, t)
+	leaving := slices.ContainsFunc(skyhooks, func(s Skyhook) bool { return s.Required && s.Deleting })
+	until, err := time.Parse(time.RFC3339, mark)
+	switch left := until.Sub(now); {
+	case mark == "", mark == Ours && !leaving: // added by somebody else, or a person has it stay
+		return Change{}
+	case !tainted:
+		return Change{Mark: new("")}
+	case leaving && mark == deleting:
+		return Change{}
+	case leaving:
+		return Change{Mark: new(deleting)}
+	case err != nil || left > Grace: // it is gone since a moment ago, or the clock was ahead
+		return Change{Mark: new(now.Add(Grace).UTC().Format(time.RFC3339)), After: Grace}
+	case left > 0:
+		return Change{After: left}
+	}
+	return Change{Taints: without(node, t), Mark: new(""), Message: "no Skyhook requires the taint any longer"}
 }
 
 // New reports whether a node is new to a Skyhook whose records are sealed since then; nil for not yet. A node may have

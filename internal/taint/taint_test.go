@@ -18,6 +18,11 @@ var (
 	sibling = corev1.Taint{Key: "skyhook.nvidia.com", Effect: corev1.TaintEffectNoExecute}
 )
 
+const mark = "skyhook.nvidia.com/autoTaint_skyhook.nvidia.com"
+
+// now is 12:00.
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 // node reads "tainted known marked foreign sibling other-value".
 func node(text string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"theirs": "x"}}}
@@ -36,7 +41,13 @@ func node(text string) *corev1.Node {
 		case "known":
 			n.Annotations["skyhook.nvidia.com/nodeState_x"] = "{}"
 		case "marked":
-			n.Annotations["skyhook.nvidia.com/autoTaint_skyhook.nvidia.com"] = "true"
+			n.Annotations[mark] = "true"
+		case "deleting":
+			n.Annotations[mark] = "deleting"
+		case "until-now", "until-12:04", "until-13:00":
+			n.Annotations[mark] = map[string]string{
+				"until-now": "2026-03-01T12:00:00Z", "until-12:04": "2026-03-01T12:04:00Z", "until-13:00": "2026-03-01T13:00:00Z",
+			}[word]
 		}
 	}
 	return n
@@ -68,7 +79,12 @@ func describe(n *corev1.Node, c taint.Change) string {
 		}
 	}
 	if c.Mark != nil {
-		words = append(words, map[bool]string{true: "mark", false: "unmark"}[*c.Mark])
+		words = append(words, map[string]string{
+			"true": "mark", "": "unmark", "deleting": "deleting", "2026-03-01T12:05:00Z": "until-12:05",
+		}[*c.Mark])
+	}
+	if c.After > 0 {
+		words = append(words, c.After.String())
 	}
 	return strings.Join(words, " ")
 }
@@ -98,7 +114,18 @@ func TestNext(t *testing.T) {
 		{"applied again, the taint is still there", "tainted known", "required+reapplied", ""},
 		{"applied again, not required", "known", "reapplied", ""},
 
-		{"deleted, the operator had added it", "tainted known marked", "required+leaving", "untaint unmark"},
+		{"being deleted, the operator had added it: it stays", "tainted known marked", "required+leaving", "deleting"},
+		{"still being deleted", "tainted known deleting", "required+leaving", ""},
+		{"being deleted, after another was", "tainted known until-12:04", "required+leaving", "deleting"},
+		{"deleted: it stays for a while", "tainted deleting", "", "until-12:05 5m0s"},
+		{"deleted, and the clock was ahead", "tainted until-13:00", "-", "until-12:05 5m0s"},
+		{"deleted a minute ago", "tainted until-12:04", "-", "4m0s"},
+		{"deleted for good", "tainted until-now", "-", "untaint unmark"},
+		{"deleted, and somebody removed it", "until-12:04", "", "unmark"},
+		{"deleted and created again", "tainted until-12:04", "required", "mark"},
+		{"deleted and created again, and complete", "tainted until-12:04", "required+complete", "untaint mark"},
+		{"deleted and created again, without requiring it", "tainted until-12:04", "-", "4m0s"},
+		{"required no more by an edit: it stays", "tainted marked", "-", ""},
 		{"deleted, it is gone already", "known marked", "required+leaving", "unmark"},
 		{"deleted, the node registered with it", "tainted known", "required+leaving", ""},
 		{"deleted, another requires it", "tainted known marked", "required+leaving required", ""},
@@ -111,7 +138,7 @@ func TestNext(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			n := node("foreign " + c.node)
 			before := n.DeepCopy()
-			got := taint.Next(n, runtime, skyhooks(c.skyhooks))
+			got := taint.Next(n, runtime, skyhooks(c.skyhooks), now)
 			if describe(n, got) != c.want {
 				t.Errorf("got %q, want %q", describe(n, got), c.want)
 			}

@@ -30,6 +30,7 @@ func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 	}
 	p.Terminating, p.Ends = pod.DeletionTimestamp != nil, ends(pod)
 	p.Shutdown = p.Outcome == lifecycle.Lost && byShutdown(pod)
+	p.Begun = begun(pod, copyName(id.Name))
 	for i := range pod.Status.InitContainerStatuses {
 		c := &pod.Status.InitContainerStatuses[i]
 		if p.Restarts += c.RestartCount; c.State.Running != nil && p.Container == "" {
@@ -56,6 +57,12 @@ func Unreadable(pod *corev1.Pod) lifecycle.Pod {
 // Ended reports whether nothing of the pod runs any more.
 func Ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// ToldItsEnd reports whether the status of a pod that is being deleted is the kubelet's last, which says of all containers
+// whether they ran. Who deletes a pod by force, or fails it for a node that is lost, knows nothing of that.
+func ToldItsEnd(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil && Ended(pod) && condition(pod, corev1.DisruptionTarget) == nil
 }
 
 // ends is when the grace period of a pod is over that is being deleted: that is what its deletionTimestamp says.
@@ -85,7 +92,7 @@ func outcome(pod *corev1.Pod, verdict string) lifecycle.Pod {
 			Message: cmp.Or(pod.Status.Message, "the pod failed, and the kubelet does not say why"),
 		}
 	}
-	if !begun(pod) && (current == nil || current.State.Waiting == nil || starting(current.State.Waiting.Reason)) {
+	if !begun(pod, "") && (current == nil || current.State.Waiting == nil || starting(current.State.Waiting.Reason)) {
 		reason, message := notBegun(pod, current)
 		return lifecycle.Pod{Outcome: lifecycle.Running, Reason: reason, Message: message}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -354,6 +355,28 @@ func TestObserveReadsBackWhatPodWrites(t *testing.T) {
 	pod.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	if got, err := workload.Observe(pod); err != nil || !got.Terminating {
 		t.Errorf("terminating is %t, error %v", got.Terminating, err)
+	}
+}
+
+// TestBegun: from when the agent runs on, something of the stage may be on the host; the copy of the package is not.
+func TestBegun(t *testing.T) {
+	for init, want := range map[string]bool{
+		notYet: false,
+		`{name: tuning-init, state: {waiting: {reason: ImagePullBackOff}}}`:                                                false,
+		`{name: tuning-init, state: {running: {}}}`:                                                                        false,
+		copied + ", {name: tuning-apply, state: {waiting: {reason: ImagePullBackOff}}}":                                    false,
+		copied + ", {name: tuning-apply, state: {running: {}}}":                                                            true,
+		copied + ", {name: tuning-apply, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}}":                   true,
+		copied + ", {name: tuning-apply, state: {waiting: {reason: x}}, lastState: {terminated: {exitCode: 1}}}":           true,
+		copied + ", {name: tuning-apply, state: {terminated: {exitCode: 137, reason: ContainerStatusUnknown}}}, " + notYet: true,
+	} {
+		pod := build(t, options, task(t, "tuning"))
+		if err := yaml.Unmarshal([]byte(status(pending, init)), &pod.Status); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := workload.Observe(pod); err != nil || got.Begun != want {
+			t.Errorf("%s: begun is %t, %v", init, got.Begun, err)
+		}
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// begun reports whether any container of a pod runs, or ever ran.
-func begun(pod *corev1.Pod) bool {
+// begun reports whether any container of a pod runs, or ever ran, other than the one of the given name.
+func begun(pod *corev1.Pod, but string) bool {
 	ran := func(c corev1.ContainerStatus) bool {
-		return c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil ||
-			c.RestartCount > 0
+		return c.Name != but && (c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil ||
+			c.RestartCount > 0)
 	}
 	return slices.ContainsFunc(pod.Status.InitContainerStatuses, ran) ||
 		slices.ContainsFunc(pod.Status.ContainerStatuses, ran)

@@ -24,7 +24,7 @@ func (w *World) script(id identity, node string) *scriptState {
 	for i := range w.scripts {
 		s := &w.scripts[i]
 		if cmp.Or(s.Skyhook, id.Skyhook) == id.Skyhook && cmp.Or(s.Package, id.Name) == id.Name &&
-			cmp.Or(s.Node, node) == node && cmp.Or(s.Stage, id.Stage) == id.Stage {
+			cmp.Or(s.Version, id.Version) == id.Version && cmp.Or(s.Node, node) == node && cmp.Or(s.Stage, id.Stage) == id.Stage {
 			return s
 		}
 	}

@@ -209,6 +209,7 @@ func (w *World) checkLeft(n *corev1.Node) {
 		r, _ := record.Read(name, n.Annotations)
 		_, label := n.Labels[v1alpha1.GroupName+"/status_"+name]
 		_, seal := n.Labels[v1alpha1.LabelSealPrefix+name]
+		seal = seal && n.Annotations[v1alpha1.AnnotationNodeStatePrefix+name] == "" // it stays with what it seals
 		if r.Cordoned || r.Wait != nil || label || seal || r.Status != "" {
 			w.find("left-behind", "Skyhook %s is gone, but node %s has %v and labels %v", name, n.Name, n.Annotations, n.Labels)
 		}

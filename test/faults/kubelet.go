@@ -196,7 +196,8 @@ func (k *kubelet) stop(pod *corev1.Pod, r *run) {
 
 // end tells how the containers ended, some of the time, and lets the pod go.
 func (k *kubelet) end(pod *corev1.Pod, r *run) {
-	if _, ours := ownerOf(pod); ours && !finishedPod(pod) && len(pod.Status.InitContainerStatuses) > 0 && k.w.chance(0.5) {
+	if _, ours := ownerOf(pod); ours && !finishedPod(pod) && len(pod.Status.InitContainerStatuses) > 0 &&
+		(k.w.chance(0.5) || r.State == podlife.New) { // of what never ran all kubelets say so
 		last := len(pod.Spec.InitContainers) - 1
 		well := r.Attempt.Exit == 0 && r.At >= last && r.content.kind != nodeRestart && k.w.chance(0.3)
 		k.w.podStatus(pod, func(s *corev1.PodStatus) {

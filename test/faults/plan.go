@@ -99,6 +99,7 @@ type Script struct {
 	Kind    string         `json:"kind"`
 	Skyhook string         `json:"skyhook,omitempty"`
 	Package string         `json:"package,omitempty"`
+	Version string         `json:"version,omitempty"`
 	Stage   v1alpha1.Stage `json:"stage,omitempty"`
 	Node    string         `json:"node,omitempty"`
 	Times   int            `json:"times,omitempty"`

@@ -34,7 +34,8 @@ type Reconciler struct {
 	// DrainForce is what counts where spec.drain.force is unset.
 	DrainForce bool
 
-	memory state.Memory[memory]
+	memory     state.Memory[memory]
+	departures departures
 }
 
 // memory is what this process knows of a node beyond its cache.
@@ -81,11 +82,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case behind:
 		return ctrl.Result{RequeueAfter: min(max(freshRetry, p.wrote.at.Sub(p.known.wrote.at)), freshRetryMost)}, nil
 	}
+	var waits bool
+	if p.unbegun, waits = r.departures.follow(node.Name, pods, p.untouched, p.wrote.at); waits {
+		return ctrl.Result{RequeueAfter: freshRetry}, nil
+	}
 	if err := p.read(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	p.plan(ctx)
 	p.execute(ctx)
+	if len(p.errs) == 0 {
+		r.departures.settle(node.Name, p.unbegun)
+	}
 	p.untold = p.tellGathered()
 	p.known.wrote = p.wrote
 	return p.result(ctx), nil

@@ -64,7 +64,7 @@ func (p *pass) writeNode(ctx context.Context) error {
 		func() error { return p.patchStatus(ctx, record.Patch{}, conditions) },
 		func() error { return p.patchNode(ctx, metadata) },
 	}
-	if p.taint.Mark != nil && *p.taint.Mark {
+	if p.taint.Taints != nil && p.addsTaint() {
 		slices.Reverse(writes)
 	}
 	for _, write := range writes {
@@ -228,9 +228,7 @@ func (i *item) recordChange() (record.Patch, error) {
 	switch {
 	case d.Clear:
 		change := record.Clear(name, d.Record, p.node.Annotations, p.node.Labels)
-		if i.skyhook.DeletionTimestamp == nil {
-			i.seal(&change) // the node may come back to what it keeps
-		}
+		i.seal(&change) // the node may come back to what it keeps, or another Skyhook of that name
 		return change, nil
 	case d.Removing, i.withheld:
 		change, err := record.WriteWait(name, d.Record.Wait, p.node.Annotations)
@@ -336,10 +334,12 @@ func (i *item) startPod(ctx context.Context, start lifecycle.Start) error {
 		if taken == nil || err != nil {
 			return err
 		}
+		start.Exists = true
 		return i.rejected(ctx, start, taken)
 	case refusal.Final(err):
 		return i.rejected(ctx, start, err)
 	case lost != nil:
+		start.Exists = true
 		return i.rejected(ctx, start, lost)
 	case err != nil:
 		return fmt.Errorf("create pod %s for stage %s of package %s: %w", pod.Name, start.Stage, start.Package, err)

@@ -165,7 +165,7 @@ func TestConfirm(t *testing.T) {
 			}
 			w.Live = live.Client
 			p := w.pass(s)
-			decided(p, s, lifecycle.Decision{Record: r, Delete: p.item(s).ownPods()})
+			decided(p, s, lifecycle.Decision{Record: r, Delete: p.item(s).ownPods(p.pods)})
 			p.execute(t.Context())
 			err := errors.Join(p.errs...)
 			if !c.ok(err) || len(w.bodies) != 0 {

@@ -193,6 +193,7 @@ func TestPodWithoutItsLabel(t *testing.T) {
 				pod := &w.pods()[0]
 				pod.Labels = nil
 				w.must(unfiltered.Update(t.Context(), pod))
+				w.departures.went(pod, true) // so a watch by the label tells
 			}
 			var left corev1.PodList
 			for range 20 {

@@ -21,6 +21,7 @@ import (
 // takes back its permits; but its metadata belongs to Skyhooks, with which it would be collected no sooner than they go.
 func (r *Reconciler) nodeGone(ctx context.Context, node string) error {
 	r.memory.Forget(node)
+	r.departures.forget(node)
 	var skyhooks v1alpha1.SkyhookList
 	if err := r.Client.List(ctx, &skyhooks, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list Skyhooks: %w", err)

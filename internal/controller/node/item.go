@@ -85,7 +85,7 @@ func (i *item) observe(n record.Node) lifecycle.Observation {
 	p, s := i.pass, i.skyhook
 	return lifecycle.Observation{
 		Skyhook: s.Name, Wanted: p.snapshot.Wanted(s, p.node.Name), Record: n, Now: p.now, InFlight: p.inFlight,
-		Pods: i.ownPods(), Permit: permitOf(s, p.node), Node: i.facts(),
+		Pods: i.ownPods(p.pods), Unbegun: i.ownPods(p.unbegun), Permit: permitOf(s, p.node), Node: i.facts(),
 		Serial: s.Spec.Serial, Reapply: p.Targets.Reapply,
 		Failed: p.known.failures.told(s.Name), Pins: p.snapshot.Pins(s),
 		Finished: record.Finished(s.Name, n, p.node.Status.Conditions),
@@ -133,9 +133,9 @@ func firstOf(pods []types.NamespacedName) types.NamespacedName {
 }
 
 // ownPods returns the pods whose controller is this very Skyhook. Labels prove nothing.
-func (i *item) ownPods() []lifecycle.Pod {
+func (i *item) ownPods(pods []*corev1.Pod) []lifecycle.Pod {
 	var own []lifecycle.Pod
-	for _, pod := range i.pass.pods {
+	for _, pod := range pods {
 		if !metav1.IsControlledBy(pod, i.skyhook) {
 			continue
 		}

@@ -26,6 +26,8 @@ type pass struct {
 	now   time.Time
 	// pods are all package pods on the node, shared with the cache.
 	pods []*corev1.Pod
+	// unbegun are those that went without having begun, as they were then.
+	unbegun []*corev1.Pod
 	// unschedulable and cordons are as the decisions so far leave them: who holds a cordon, by Skyhook.
 	unschedulable bool
 	cordons       map[string]bool
@@ -147,6 +149,9 @@ func (p *pass) survey() {
 // after is when to look again without an event; 0 for never.
 func (p *pass) after() time.Duration {
 	first := p.untold
+	if d := p.taint.After; d > 0 && (first == 0 || d < first) {
+		first = d
+	}
 	for _, i := range p.items {
 		if d := i.decision.After; d > 0 && (first == 0 || d < first) {
 			first = d

@@ -33,7 +33,7 @@ func TestOwnPods(t *testing.T) {
 			pod := podOf(t, s)
 			pod.DeletionTimestamp = &metav1.Time{Time: start}
 			c.change(pod)
-			got := (&item{pass: &pass{Shared: &state.Shared{}, pods: []*corev1.Pod{pod}}, skyhook: s}).ownPods()
+			got := (&item{pass: &pass{Shared: &state.Shared{}}, skyhook: s}).ownPods([]*corev1.Pod{pod})
 			if len(got) != c.want {
 				t.Fatalf("got %+v", got)
 			}

@@ -50,7 +50,17 @@ func (i *item) needsProof() bool {
 	finished := d.Record.FinishedPermit != "" && d.Record.FinishedPermit != i.before.FinishedPermit
 	first := !i.pass.wrote.proved && (len(d.Start) > 0 || finished)
 	uncordons := d.Unschedulable != nil && !*d.Unschedulable
-	return first || uncordons || !sameInterrupt(i.pass.inFlight, d.InFlight) || i.outdated()
+	return first || uncordons || i.forgets() || !sameInterrupt(i.pass.inFlight, d.InFlight) || i.outdated()
+}
+
+// forgets reports whether a package is dropped from the record because nothing of it ever ran.
+func (i *item) forgets() bool {
+	for key, e := range i.before.Packages {
+		if _, kept := i.decision.Record.Packages[key]; e.Untouched && !kept {
+			return true
+		}
+	}
+	return false
 }
 
 // outdated reports whether something begins for an earlier spec than that of the permit which the node finished with last:

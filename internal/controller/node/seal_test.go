@@ -229,7 +229,7 @@ func TestNewNodeWithAForgedRecord(t *testing.T) {
 	}
 }
 
-// TestSealOfANodeThatLeft: it stays with the record for when the node comes back, and goes with the Skyhook.
+// TestSealOfANodeThatLeft: it stays with the record, for when the node comes back, or the Skyhook.
 func TestSealOfANodeThatLeft(t *testing.T) {
 	s, n := waitedFor(fromTheBeginning)
 	s.Status.Permits = nil
@@ -245,7 +245,9 @@ func TestSealOfANodeThatLeft(t *testing.T) {
 	}
 	w.must(w.Client.Delete(t.Context(), s))
 	w.tries(1)
-	if n := w.node(); record.AnySeal(n.Labels) || n.Annotations[stateKey] == "" {
+	again := s.DeepCopy()
+	again.UID = "created-again"
+	if n := w.node(); !w.sealHolds(again) || n.Annotations[stateKey] == "" {
 		t.Errorf("after the deletion the node has %v", n.ObjectMeta)
 	}
 }

@@ -89,8 +89,8 @@ func (p *pass) nextTaint() taint.Change {
 			(state.Ready(p.node) || !i.rebooted(n)) // until it is Ready, nobody can tell whether it starts over
 		all = append(all, one)
 	}
-	next := taint.Next(p.node, p.Workload.RuntimeTaint, all)
-	if ends := next.Mark != nil && !*next.Mark; v1alpha1.Ignored(p.node.Labels) && !ends {
+	next := taint.Next(p.node, p.Workload.RuntimeTaint, all, p.now)
+	if ends := next.After > 0 || next.Mark != nil && *next.Mark != taint.Ours; v1alpha1.Ignored(p.node.Labels) && !ends {
 		return taint.Change{} // an ignored node is left alone, but for what a deleted Skyhook leaves
 	}
 	return next
@@ -124,9 +124,9 @@ func (p *pass) taintPatch() record.Patch {
 	if p.taint.Mark == nil {
 		return record.Patch{}
 	}
-	var value *string
-	if *p.taint.Mark {
-		value = new("true")
+	value := p.taint.Mark
+	if *value == "" {
+		value = nil
 	}
 	return record.Patch{Annotations: map[string]*string{taint.Annotation(p.Workload.RuntimeTaint): value}}
 }

@@ -82,7 +82,7 @@ func TestTaintOfANewNodeComesFirst(t *testing.T) {
 		decided(p, s, lifecycle.Decision{Record: record.Node{Status: "blocked"}})
 		p.taint = taint.Change{Taints: &[]corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}}
 		if added {
-			p.taint.Mark = new(true)
+			p.Workload.RuntimeTaint = (*p.taint.Taints)[0]
 		}
 		p.execute(t.Context())
 		if got := strings.Join(w.order, " "); len(p.errs) != 0 || got != want {

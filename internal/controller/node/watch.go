@@ -24,7 +24,7 @@ func (r *Reconciler) Sources() []state.Source {
 	return []state.Source{
 		state.Keyed(&corev1.Node{}, state.NodeChanged()),
 		state.Watched(&corev1.Node{}, r.recordsOfGone()),
-		state.Mapped(&corev1.Pod{}, nodeOfPod, podChanged()),
+		state.Watched(&corev1.Pod{}, r.podHandler(), podChanged()),
 		state.Mapped(&corev1.ConfigMap{}, r.permittedNodes),
 		state.Mapped(&corev1.ConfigMap{}, nodeOfMeta, appeared()),
 		state.Mapped(&corev1.ConfigMap{}, r.everyNode, state.IsStop()),

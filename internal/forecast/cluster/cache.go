@@ -167,7 +167,7 @@ func (c *cache) relist(server *table) []Event {
 	}
 	for _, o := range before {
 		if now.get(client.ObjectKeyFromObject(o)) == nil {
-			events = append(events, Event{Type: Deleted, Kind: c.name, Old: o})
+			events = append(events, Event{Type: Deleted, Kind: c.name, Old: o, Unknown: true})
 		}
 	}
 	c.items, c.nodes = slices.Clip(now.items), nil

@@ -32,6 +32,8 @@ type Event struct {
 	Type     EventType
 	Kind     Kind
 	Old, New client.Object
+	// Unknown says of an object that was deleted that Old may not be what it was last.
+	Unknown bool
 }
 
 // Wake feeds the event to the sources of its kind as a started controller does: through predicates and handlers into
@@ -56,7 +58,7 @@ func (e Event) wake(ctx context.Context, s state.Source, q *Queue) {
 			s.Handler.Update(ctx, told, q)
 		}
 	case Deleted:
-		if told := (event.DeleteEvent{Object: e.Old}); wanted.Delete(told) {
+		if told := (event.DeleteEvent{Object: e.Old, DeleteStateUnknown: e.Unknown}); wanted.Delete(told) {
 			s.Handler.Delete(ctx, told, q)
 		}
 	}

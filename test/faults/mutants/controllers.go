@@ -51,7 +51,7 @@ var ofControllers = []Mutant{
 		"taint-missing/",
 	},
 	{
-		"workloads come when one Skyhook is complete", tainting, "Next",
+		"workloads come when one Skyhook is complete", tainting, "requiredBy",
 		`!slices.ContainsFunc(required, func(s Skyhook) bool { return !s.Complete })`,
 		`slices.ContainsFunc(required, func(s Skyhook) bool { return s.Complete })`,
 		"taint-early/",

@@ -1,6 +1,7 @@
 package skyhook
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -125,4 +126,17 @@ func projectVersion(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(string(raw))
+}
+
+// TestChartHasTheLicence: the chart is packaged from its folder alone, and passed on without the repository.
+func TestChartHasTheLicence(t *testing.T) {
+	for _, name := range []string{"LICENSE", "NOTICE"} {
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile("charts/skyhook-operator/" + name); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("the chart's %s is not that of the repository: %v", name, err)
+		}
+	}
 }

@@ -68,8 +68,9 @@ const (
 	// AnnotationInterrupt is the interrupt in flight on the node, as JSON.
 	AnnotationInterrupt = KeyPrefix + "interrupt"
 	// AnnotationAutoTaintPrefix begins the key that is "true" while the node has a taint that the operator added; the
-	// taint's key follows, with dots for slashes. While the last Skyhook that required the taint is being deleted it is
-	// "deleting", and then the time until which the taint stays.
+	// taint's key follows, with dots for slashes. A name that is too long is cut, and ends in a hash of the key. While the
+	// last Skyhook that required the taint is being deleted it is "deleting", and then the time until which the taint
+	// stays.
 	AnnotationAutoTaintPrefix = KeyPrefix + "autoTaint_"
 	// DefaultRuntimeRequiredTaint keeps workloads off a node until the Skyhooks that they require are complete there,
 	// unless another one is configured.

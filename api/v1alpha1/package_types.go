@@ -115,18 +115,20 @@ type Package struct {
 	// a node, including all retries by the kubelet. After that, the stage is
 	// ended and the node is erroring until the Skyhook's spec is edited or the
 	// node's record is removed. For a reboot interrupt, it is the time until
-	// the node must be back. Unset means no limit, and 20 minutes for a reboot.
+	// the node must be back. 0 means no limit, and 20 minutes for a reboot; so
+	// does unset, unless the operator is set up with another one.
 	// Examples: 90s, 5m, 1h30m.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$') && duration(self) >= duration('1s')`,message="stageTimeout must be a duration of at least one second such as 90s, 5m or 1h30m; correct it"
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$') && (duration(self) >= duration('1s') || duration(self) == duration('0s'))`,message="stageTimeout must be a duration of at least one second such as 90s, 5m or 1h30m, or 0 for no limit; correct it"
 	StageTimeout *metav1.Duration `json:"stageTimeout,omitempty"`
 
 	// MaxRetries is how often a failed stage is retried on a node. After that, the
 	// node is erroring until the Skyhook's spec is edited or the node's record is
-	// removed. 0 means no retries. Unset means no limit. A pod that is lost,
-	// evicted, or refused by its node does not count as a failure of the stage.
+	// removed. 0 means no retries. Unset means no limit, unless the operator is
+	// set up with one. A pod that is lost, evicted, or refused by its node does
+	// not count as a failure of the stage.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxRetries *int32 `json:"maxRetries,omitempty"`

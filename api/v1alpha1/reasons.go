@@ -130,11 +130,14 @@ const (
 	// Ended by: time.
 	// Do: Nothing. If it keeps happening, look at `kubectl describe node NODE`.
 	ReasonPodLost = "PodLost"
-	// ReasonPodRejected: The API server refuses the pod of a stage, or a ConfigMap that the pod mounts. The operator
-	// retries with growing pauses.
+	// ReasonPodRejected: The API server refuses the pod of a stage, or a ConfigMap that the pod mounts; or the node
+	// refuses the pod, for example because it has less CPU or memory free than the package requests. The operator
+	// retries with growing pauses; that is no failed attempt of the package.
 	// Ended by: administrator.
 	// Do: Change what the message names, such as an admission policy, a quota or a LimitRange; `kubectl get
-	// quota,limitrange -n skyhook` lists the last two. If it names a pod that is in the way, delete that pod.
+	// quota,limitrange -n skyhook` lists the last two. If it names a pod of the operator's namespace that is in the
+	// way, delete that pod. If the node has too little free, wait until pods there have ended, or lower
+	// `spec.packages.PACKAGE.resources` or the LimitRange.
 	ReasonPodRejected = "PodRejected"
 	// ReasonPending: The pod has not started, and the kubelet has not said why.
 	// Ended by: time, administrator.
@@ -252,6 +255,12 @@ const (
 	// Ended by: administrator.
 	// Do: Include the node again with `kubectl label node NODE skyhook.nvidia.com/ignore-`.
 	ReasonNodeIgnored = "NodeIgnored"
+	// ReasonNodeWrightRecords: NodeWright, the operator of this API under its later name, has a record on the node, so
+	// that two operators could work against each other there. Nothing new starts.
+	// Ended by: administrator.
+	// Do: If NodeWright is still installed, see docs/migrate.md. If it is gone, remove the annotation that the message
+	// names: `kubectl annotate node NODE nodewright.nvidia.com/nodeState_NAME-`.
+	ReasonNodeWrightRecords = "NodeWrightRecords"
 	// ReasonTaintNotTolerable: The node has a taint that the Skyhook does not tolerate.
 	// Ended by: administrator, author, other.
 	// Do: Add a toleration to `spec.additionalTolerations`, or remove the taint: `kubectl taint node NODE KEY-`. If

@@ -68,8 +68,9 @@ type SkyhookSpec struct {
 
 	// NodeSelectors selects the nodes by their labels. Unset or empty selects
 	// every node of the cluster. Nodes labeled skyhook.nvidia.com/ignore=true
-	// are skipped. Example: {matchLabels: {node.kubernetes.io/instance-type:
-	// gpu}}.
+	// are skipped. Nodes that run Windows, and virtual nodes (the label
+	// type=virtual-kubelet, or Fargate's), are never selected. Example:
+	// {matchLabels: {node.kubernetes.io/instance-type: gpu}}.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && e.values.size() > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || e.values.size() == 0))",message="matchExpressions must use operator In or NotIn with values, or Exists or DoesNotExist without values; correct the operator or the values",fieldPath=".matchExpressions"
 	NodeSelectors metav1.LabelSelector `json:"nodeSelectors,omitzero"`

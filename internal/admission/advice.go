@@ -10,9 +10,11 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
-// Advice returns what is allowed and may still do damage, one sentence each; of an edit only what it brings. old is nil
-// for a new Skyhook.
-func Advice(old, s *v1alpha1.Skyhook) []string { return added(old, s, advice) }
+// Advice returns what is allowed and may still do damage in a cluster, one sentence each; of an edit only what it brings.
+// old is nil for a new Skyhook.
+func Advice(old, s *v1alpha1.Skyhook, in Cluster) []string {
+	return added(old, s, func(s *v1alpha1.Skyhook) []string { return append(advice(s), in.Advice(s)...) })
+}
 
 // PolicyAdvice is that of a deployment policy: strategies that bad batches never stop, or not to the end.
 func PolicyAdvice(old, p *v1alpha1.DeploymentPolicy) []string { return added(old, p, policyAdvice) }
@@ -39,7 +41,7 @@ func Steering(s *v1alpha1.Skyhook) []string {
 }
 
 func advice(s *v1alpha1.Skyhook) []string {
-	out := Steering(s)
+	out := append(Steering(s), unlimited(s)...)
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if selectsAll(s) {
 		add("spec.nodeSelectors: it is empty, so every node is selected, including the control plane; " +
@@ -49,11 +51,6 @@ func advice(s *v1alpha1.Skyhook) []string {
 		add("spec.interruptionBudget.count: 0 still lets one node work at a time; to allow none, pause the Skyhook")
 	}
 	if name := firstDisturbing(s); name != "" {
-		b := s.Spec.InterruptionBudget
-		if b.Count == nil && b.Percent == nil && s.Spec.DeploymentPolicy == "" {
-			add("spec.interruptionBudget: package %s interrupts nodes, and nothing limits how many at a time; "+
-				"set interruptionBudget or deploymentPolicy", name)
-		}
 		if d := s.Spec.Drain; d == nil || d.DeleteEmptyDirData == nil {
 			add("spec.drain.deleteEmptyDirData: package %s drains nodes, and evicted pods lose the data in their emptyDir "+
 				"volumes; set it to false so that such pods hold the drain, or to true to confirm that their data may be lost", name)
@@ -63,6 +60,19 @@ func advice(s *v1alpha1.Skyhook) []string {
 		out = append(out, packageAdvice(s, name)...)
 	}
 	return out
+}
+
+// unlimited tells that all nodes of a Skyhook may work at the same time.
+func unlimited(s *v1alpha1.Skyhook) []string {
+	const help = "nothing limits how many at a time; set interruptionBudget or deploymentPolicy"
+	b, name := s.Spec.InterruptionBudget, firstDisturbing(s)
+	switch {
+	case b.Count != nil || b.Percent != nil || s.Spec.DeploymentPolicy != "":
+		return nil
+	case name != "":
+		return []string{fmt.Sprintf("spec.interruptionBudget: package %s interrupts nodes, and %s", name, help)}
+	}
+	return []string{"spec.interruptionBudget: the packages run on nodes, and " + help}
 }
 
 func packageAdvice(s *v1alpha1.Skyhook, name string) []string {

@@ -63,6 +63,10 @@ func TestAdvice(t *testing.T) {
 			interrupted(s)
 			s.Spec.InterruptionBudget = v1alpha1.InterruptionBudget{}
 		}, []string{"spec.interruptionBudget: package a interrupts nodes", emptyDir}},
+		"no limit": {
+			func(s *v1alpha1.Skyhook) { s.Spec.InterruptionBudget = v1alpha1.InterruptionBudget{} },
+			[]string{"spec.interruptionBudget: the packages run on nodes, and nothing limits"},
+		},
 		"an interrupt under a policy": {func(s *v1alpha1.Skyhook) {
 			interrupted(s)
 			s.Spec.InterruptionBudget, s.Spec.DeploymentPolicy = v1alpha1.InterruptionBudget{}, "careful"
@@ -93,9 +97,9 @@ func TestAdvice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := harmless()
 			tt.edit(s)
-			begins(t, admission.Advice(nil, s), tt.want)
-			begins(t, admission.Advice(harmless(), s), tt.want)
-			begins(t, admission.Advice(s, s), nil)
+			begins(t, admission.Advice(nil, s, admission.Cluster{}), tt.want)
+			begins(t, admission.Advice(harmless(), s, admission.Cluster{}), tt.want)
+			begins(t, admission.Advice(s, s, admission.Cluster{}), nil)
 		})
 	}
 }

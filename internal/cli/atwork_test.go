@@ -270,3 +270,27 @@ func TestUnplannedEdit(t *testing.T) {
 		t.Errorf("%v\n%s", err, said)
 	}
 }
+
+// TestStatusAndPlanWithoutNodes: a Skyhook that selects none says why, also where that is part of what it would select.
+func TestStatusAndPlanWithoutNodes(t *testing.T) {
+	c := newCluster(t)
+	c.put(heldUp("nobody", func(s *v1alpha1.Skyhook) {
+		s.Status = v1alpha1.SkyhookStatus{Status: v1alpha1.StatusComplete, CompleteNodes: "0/0"}
+	}))
+	c.put(newNode("other", nil))
+	for _, command := range []string{"status nobody", "plan nobody"} {
+		out, said, err := c.run("", strings.Fields(command)...)
+		if err != nil || !strings.Contains(out+said, "spec.nodeSelectors: none of the cluster's ") {
+			t.Errorf("%s: %v\n%s%s", command, err, said, out)
+		}
+	}
+	windows := inPool("nobody", "windows", nil)
+	windows.Labels["kubernetes.io/os"] = "windows"
+	c.put(windows)
+	for _, command := range []string{"status nobody", "plan nobody"} {
+		out, said, err := c.run("", strings.Fields(command)...)
+		if err != nil || !strings.Contains(out+said, "spec.nodeSelectors: of 1 node that it matches, 1 that run Windows or are virtual are left out") {
+			t.Errorf("%s: %v\n%s%s", command, err, said, out)
+		}
+	}
+}

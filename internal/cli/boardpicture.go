@@ -6,9 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/board"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
@@ -30,7 +29,7 @@ type picture struct {
 func newPicture(sk *v1alpha1.Skyhook) *picture {
 	p := &picture{skyhook: sk, permits: make(map[string]v1alpha1.Permit, len(sk.Status.Permits)), bars: map[string]int{}}
 	var err error
-	if p.selector, err = metav1.LabelSelectorAsSelector(&sk.Spec.NodeSelectors); err != nil {
+	if p.selector, err = admission.Target(sk); err != nil {
 		p.selector = labels.Nothing()
 	}
 	for _, permit := range sk.Status.Permits {

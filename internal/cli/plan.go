@@ -109,6 +109,7 @@ func (s *session) plan(ctx context.Context, name string, files []string) error {
 			return err
 		}
 	}
+	answer.Warnings = append(answer.Warnings, v.surroundings(name)...)
 	answer.Warnings = append(answer.Warnings, v.untolerated(about)...)
 	v.caution(s.err)
 	now := s.now()
@@ -223,10 +224,10 @@ func (v *view) advice(o client.Object) []string {
 	case *v1alpha1.Skyhook:
 		for i := range v.Skyhooks {
 			if v.Skyhooks[i].Name == o.Name {
-				return admission.Advice(&v.Skyhooks[i], o)
+				return admission.Advice(&v.Skyhooks[i], o, v.meets())
 			}
 		}
-		return admission.Advice(nil, o)
+		return admission.Advice(nil, o, v.meets())
 	case *v1alpha1.DeploymentPolicy:
 		for i := range v.Policies {
 			if v.Policies[i].Name == o.Name {
@@ -236,6 +237,22 @@ func (v *view) advice(o client.Object) []string {
 		return admission.PolicyAdvice(nil, o)
 	}
 	return nil
+}
+
+// meets is what a Skyhook meets in the cluster, as admission is told.
+func (v *view) meets() admission.Cluster {
+	return admission.Cluster{PriorityClass: v.options.Workload.PriorityClass, Nodes: v.Nodes, Skyhooks: v.Skyhooks}
+}
+
+// surroundings are what admission would warn of in the cluster that a Skyhook is in: that is not asked about it again.
+func (v *view) surroundings(name string) []string {
+	var out []string
+	if sk := named(v.Skyhooks, name); sk != nil {
+		for _, sentence := range v.meets().Advice(sk) {
+			out = append(out, fmt.Sprintf("Skyhook %s: %s", name, sentence))
+		}
+	}
+	return out
 }
 
 // untolerated tells which nodes Skyhooks leave out because of their taints. The webhook, which answers anybody, does

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/board"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
 )
@@ -92,7 +93,7 @@ func (s *session) status(ctx context.Context, name string, watch bool) error {
 	if name != "" && s.output != outputName {
 		s.gauge.estimate(ctx, &list[0])
 	}
-	for _, doubt := range append(unplannedOf(list), s.gauge.unattended(ctx, list)...) {
+	for _, doubt := range slices.Concat(unplannedOf(list), s.gauge.unattended(ctx, list), s.gauge.nowhere(ctx, list)) {
 		fmt.Fprintln(s.err, "Warning: "+doubt)
 	}
 	r := result{value: list, empty: noSkyhooks}
@@ -104,6 +105,24 @@ func (s *session) status(ctx context.Context, name string, watch bool) error {
 	}
 	fmt.Fprint(s.out, s.canvas().draw(list))
 	return nil
+}
+
+// nowhere says why a Skyhook, if it is the only one, selects no node: else it is complete without a word. Who may not
+// list nodes is not told.
+func (g gauge) nowhere(ctx context.Context, list []rolloutStatus) []string {
+	const noNodes = "0/0"
+	if len(list) != 1 || list[0].CompleteNodes != noNodes {
+		return nil
+	}
+	nodes, err := g.read.nodes(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // it is said on top of the answer
+	}
+	sk, err := g.read.skyhook(ctx, list[0].Name)
+	if err != nil {
+		return nil //nolint:nilerr // as above
+	}
+	return admission.Cluster{Nodes: nodes}.Advice(sk)
 }
 
 // unplannedOf are the Skyhooks whose last edit is not planned, as sentences.

@@ -134,10 +134,10 @@ func TestTrouble(t *testing.T) {
 			then: func(s faults.Scene) {
 				for range 90 {
 					s.Pass(10 * time.Second)
-					s.Lose("n00", "OutOfcpu", "Pod was rejected: Node didn't have enough resource: cpu")
+					s.Lose("n00", "OutOfcpu", "Pod was rejected: Node didn't have enough resource: cpu, requested: 2000, used: 191000, capacity: 192000")
 				}
 			},
-			told:   []string{"OutOfcpu for ", "kubectl describe node n00", "failing: n00"},
+			told:   []string{"PodRejected for ", "requests 2, and of 192 the node's pods request 191", "failing: n00"},
 			untold: []string{"Correct the ", logs, again, "tried again: n00"},
 		},
 		{

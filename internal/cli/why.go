@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/board"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -309,7 +310,7 @@ func permitMessage(sk *v1alpha1.Skyhook) string {
 }
 
 func selects(sk *v1alpha1.Skyhook, n *corev1.Node) bool {
-	selector, err := metav1.LabelSelectorAsSelector(&sk.Spec.NodeSelectors)
+	selector, err := admission.Target(sk)
 	return err == nil && selector.Matches(labels.Set(n.Labels))
 }
 

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
@@ -62,7 +63,7 @@ func (w *world) homesOf(s *v1alpha1.Skyhook) map[string]string {
 	if err != nil {
 		return nil // the Skyhook's status says what is wrong with it
 	}
-	selector, err := metav1.LabelSelectorAsSelector(&s.Spec.NodeSelectors)
+	selector, err := admission.Target(s)
 	if err != nil {
 		return nil
 	}

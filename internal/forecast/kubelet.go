@@ -66,7 +66,7 @@ func (w *world) takes(p *corev1.Pod, s Step) time.Duration {
 	ref := metav1.GetControllerOfNoCopy(p)
 	usual := w.options.Takes(ref.Name, s)
 	for _, sk := range w.cluster.Skyhooks() {
-		limit := sk.Spec.Packages[s.Package].StageTimeout
+		limit := w.options.Operator.Limits.Of(sk.Spec.Packages[s.Package]).StageTimeout
 		if sk.UID != ref.UID || limit == nil {
 			continue
 		}

@@ -145,7 +145,7 @@ func packages(all ...definition) situation.Packages {
 		d.Name = ""
 		s.Spec.Packages[name], derived[name] = d.Package, d.derived
 	}
-	return situation.Prepare(s, func(name string) situation.Derived { return derived[name] })
+	return situation.Prepare(s, situation.Limits{}, func(name string) situation.Derived { return derived[name] })
 }
 
 func retained(all ...definition) situation.Retained {

@@ -126,6 +126,8 @@ func (f *cluster) startOperator() {
 			return "0", true
 		case "ENABLE_WEBHOOKS":
 			return "false", true
+		case "PACKAGE_PRIORITY_CLASS":
+			return "", true // that of the chart is not here
 		}
 		return "", false
 	}

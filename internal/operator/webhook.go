@@ -56,7 +56,8 @@ func addWebhooks(mgr ctrl.Manager, o settings.Options, k *certs.Keeper) error {
 		return fmt.Errorf("set up the webhooks' certificate: %w", err)
 	}
 	server := webhook.NewServer(o.Webhook.Address, k.GetCertificate)
-	webhook.Register(server, mgr.GetScheme(), mgr.GetClient(), mgr.GetAPIReader(), o.Images)
+	webhook.Register(server, mgr.GetScheme(), mgr.GetClient(), mgr.GetAPIReader(), o.Images,
+		o.Workload.PriorityClass)
 	// A replica that is not the leader would read these only when it is asked, and be late with its answer.
 	for _, kind := range []client.Object{&corev1.Node{}, &v1alpha1.Skyhook{}, &v1alpha1.DeploymentPolicy{}} {
 		if _, err := mgr.GetCache().GetInformer(context.Background(), kind); err != nil {

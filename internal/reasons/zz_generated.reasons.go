@@ -116,9 +116,9 @@ var texts = map[string]Text{
 		Do:      "Nothing. If it keeps happening, look at `kubectl describe node NODE`.",
 	},
 	v1alpha1.ReasonPodRejected: {
-		Meaning: "The API server refuses the pod of a stage, or a ConfigMap that the pod mounts. The operator retries with growing pauses.",
+		Meaning: "The API server refuses the pod of a stage, or a ConfigMap that the pod mounts; or the node refuses the pod, for example because it has less CPU or memory free than the package requests. The operator retries with growing pauses; that is no failed attempt of the package.",
 		EndedBy: []string{"administrator"},
-		Do:      "Change what the message names, such as an admission policy, a quota or a LimitRange; `kubectl get quota,limitrange -n skyhook` lists the last two. If it names a pod that is in the way, delete that pod.",
+		Do:      "Change what the message names, such as an admission policy, a quota or a LimitRange; `kubectl get quota,limitrange -n skyhook` lists the last two. If it names a pod of the operator's namespace that is in the way, delete that pod. If the node has too little free, wait until pods there have ended, or lower `spec.packages.PACKAGE.resources` or the LimitRange.",
 	},
 	v1alpha1.ReasonPending: {
 		Meaning: "The pod has not started, and the kubelet has not said why.",
@@ -229,6 +229,11 @@ var texts = map[string]Text{
 		Meaning: "The label `skyhook.nvidia.com/ignore` of the node is `true`.",
 		EndedBy: []string{"administrator"},
 		Do:      "Include the node again with `kubectl label node NODE skyhook.nvidia.com/ignore-`.",
+	},
+	v1alpha1.ReasonNodeWrightRecords: {
+		Meaning: "NodeWright, the operator of this API under its later name, has a record on the node, so that two operators could work against each other there. Nothing new starts.",
+		EndedBy: []string{"administrator"},
+		Do:      "If NodeWright is still installed, see docs/migrate.md. If it is gone, remove the annotation that the message names: `kubectl annotate node NODE nodewright.nvidia.com/nodeState_NAME-`.",
 	},
 	v1alpha1.ReasonTaintNotTolerable: {
 		Meaning: "The node has a taint that the Skyhook does not tolerate.",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -146,6 +147,9 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, awaited *v1a
 				v1alpha1.LabelIgnore, node.Name, v1alpha1.LabelIgnore),
 		})
 	}
+	if hold := holdRenamed(node); hold != nil {
+		return hold
+	}
 	var hold *situation.Hold
 	for i := range node.Spec.Taints {
 		taint := &node.Spec.Taints[i]
@@ -169,6 +173,35 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, awaited *v1a
 		}
 	}
 	return hold
+}
+
+// renamedPrefix begins the annotations in which NodeWright, the operator of this API under its later name, keeps records.
+const renamedPrefix = "nodewright.nvidia.com/nodeState_"
+
+// Renamed is the annotation of a node, the first by name, that is a record of NodeWright; empty for none. What
+// that one did there is not in our records.
+func Renamed(node *corev1.Node) string {
+	first := ""
+	for key := range node.Annotations {
+		if strings.HasPrefix(key, renamedPrefix) && (first == "" || key < first) {
+			first = key
+		}
+	}
+	return first
+}
+
+// holdRenamed keeps off a node on which two operators would undo each other's work.
+func holdRenamed(node *corev1.Node) *situation.Hold {
+	key := Renamed(node)
+	if key == "" {
+		return nil
+	}
+	return releasing(v1alpha1.StatusBlocked, record.Wait{
+		Reason: v1alpha1.ReasonNodeWrightRecords, Frees: record.FreesAdministrator,
+		Message: fmt.Sprintf("NodeWright has a record on the node, in the annotation %s, and two operators on one node work against each "+
+			"other; when NodeWright is gone from the cluster, remove its record with `kubectl annotate node %s %s-`",
+			key, node.Name, key),
+	})
 }
 
 func holdTainted(frees record.Frees, message string) *situation.Hold {

@@ -158,6 +158,24 @@ func TestHoldNode(t *testing.T) {
 	}
 }
 
+// TestHoldNodeOfNodeWright: nothing begins beside another operator, whichever of its objects has the record. What it keeps
+// beside records says nothing.
+func TestHoldNodeOfNodeWright(t *testing.T) {
+	for key, want := range map[string]string{
+		"nodewright.nvidia.com/nodeState_x":           "NodeWrightRecords blocked release",
+		"nodewright.nvidia.com/autoTaint_x":           "",
+		"skyhook.nvidia.com/nodeState_x":              "",
+		"example.com/nodewright.nvidia.com_nodeState": "",
+	} {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Annotations: map[string]string{key: "{}"}}}
+		message := ""
+		if want != "" {
+			message = "`kubectl annotate node n1 nodewright.nvidia.com/nodeState_x-`"
+		}
+		checkHold(t, rollout.HoldNode(&v1alpha1.Skyhook{}, node, rollout.Taints{}, nil), want, message)
+	}
+}
+
 // TestHoldNodeUnderTheRuntimeTaint: nobody has to do anything about a taint that the operator removes by itself.
 func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
 	const (

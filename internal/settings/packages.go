@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/skyhook-operator/skyhook/internal/registry"
 )
@@ -20,6 +23,44 @@ func (e *environment) mirror(name string) registry.Mirror {
 			"registry.example.com:5000/copies")
 	}
 	return m
+}
+
+// limit reads a time limit of at least a second; empty and zero are none.
+func (e *environment) limit(name string) time.Duration {
+	v := e.optional(name)
+	if v == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d != 0 && d < time.Second {
+		e.bad(name, v, "write a duration of at least one second, like 90s, 30m or 1h, or nothing for no limit")
+	}
+	return d
+}
+
+// count reads a number from 0 on; nil when it is empty.
+func (e *environment) count(name string) *int32 {
+	v := e.optional(name)
+	if v == "" {
+		return nil
+	}
+	const bits = 31
+	n, err := strconv.ParseUint(v, 10, bits)
+	if err != nil {
+		e.bad(name, v, "write a number such as 0 or 3, or nothing for no limit")
+	}
+	return new(int32(n))
+}
+
+// memory reads an amount of memory as Kubernetes writes it.
+func (e *environment) memory(name, def string) resource.Quantity {
+	const least = 16 << 20 // below, no container of the agent starts
+	v := e.text(name, def)
+	q, err := resource.ParseQuantity(v)
+	if err != nil || q.Value() < least {
+		e.bad(name, v, "write an amount of memory of at least 16Mi, like 256Mi")
+	}
+	return q
 }
 
 // tolerations reads a list in JSON, as in spec.additionalTolerations of a Skyhook.

@@ -13,9 +13,11 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -42,6 +44,8 @@ type Options struct {
 	PodName string
 	// ReapplyOnReboot applies all packages again when a node rebooted by itself.
 	ReapplyOnReboot bool
+	// Limits are those of packages that set none.
+	Limits situation.Limits
 	// DrainForce is what spec.drain.force is where a Skyhook leaves it unset.
 	DrainForce bool
 	// DiscoverUninstall asks the images of packages whether they can be uninstalled, where the spec does not say so.
@@ -68,7 +72,8 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 			CopyDirRoot:     e.path("COPY_DIR_ROOT", "/var/lib/skyhook"),
 			AgentLogRoot:    e.path("AGENT_LOG_ROOT", "/var/log/skyhook"),
 			ImagePullSecret: e.optional("IMAGE_PULL_SECRET"),
-			PriorityClass:   e.optionalOr("PACKAGE_PRIORITY_CLASS", "system-node-critical"),
+			PriorityClass:   e.optionalOr("PACKAGE_PRIORITY_CLASS", workload.PriorityClass),
+			InterruptMemory: e.memory("INTERRUPT_MEMORY", "256Mi"),
 			PinImages:       e.flag("PIN_IMAGES", true),
 			PullPolicy:      e.pullPolicy("PACKAGE_PULL_POLICY"),
 			Mirror:          e.mirror("PACKAGE_REGISTRY"),
@@ -81,6 +86,7 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 		LeaderElection:    e.flag("LEADER_ELECTION", false),
 		PodName:           e.optional("POD_NAME"),
 		ReapplyOnReboot:   e.flag("REAPPLY_ON_REBOOT", false),
+		Limits:            situation.Limits{StageTimeout: e.limit("DEFAULT_STAGE_TIMEOUT"), MaxRetries: e.count("DEFAULT_MAX_RETRIES")},
 		DrainForce:        e.flag("DRAIN_FORCE", false),
 		DiscoverUninstall: e.flag("DISCOVER_UNINSTALL", false),
 		LogLevel:          e.level("LOG_LEVEL", "info"),
@@ -193,8 +199,10 @@ func (e *environment) taint(name, def string) corev1.Taint {
 	default:
 		ok = false
 	}
-	if !ok || key == "" {
+	if wrong := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...); !ok || key == "" {
 		e.bad(name, v, "write it as key=value:effect with effect NoSchedule, PreferNoSchedule or NoExecute")
+	} else if len(wrong) > 0 {
+		e.bad(name, v, "the API server refuses such a taint: "+wrong[0])
 	}
 	return corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)}
 }

@@ -5,9 +5,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -24,8 +26,8 @@ func defaults() settings.Options {
 	return settings.Options{
 		Workload: workload.Options{
 			Namespace: "skyhook", AgentImage: "ghcr.io/skyhook-operator/skyhook/agent:1.2.3",
-			CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook", PriorityClass: "system-node-critical",
-			PinImages:    true,
+			CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook", PriorityClass: "skyhook-packages",
+			PinImages: true, InterruptMemory: resource.MustParse("256Mi"),
 			RuntimeTaint: corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule},
 		},
 		Metrics:      settings.MetricsOptions{Address: ":8080", Secure: true, Service: "skyhook-operator-controller-manager-metrics-service"},
@@ -52,6 +54,10 @@ func TestOptions(t *testing.T) {
 		{"an empty pull secret is none", map[string]string{"IMAGE_PULL_SECRET": ""}, func(*settings.Options) {}},
 		{"priority", map[string]string{"PACKAGE_PRIORITY_CLASS": "p"}, func(o *settings.Options) { o.Workload.PriorityClass = "p" }},
 		{"no priority", map[string]string{"PACKAGE_PRIORITY_CLASS": ""}, func(o *settings.Options) { o.Workload.PriorityClass = "" }},
+		{"time of stages", map[string]string{"DEFAULT_STAGE_TIMEOUT": "1h"}, func(o *settings.Options) { o.Limits.StageTimeout = time.Hour }},
+		{"no time of stages", map[string]string{"DEFAULT_STAGE_TIMEOUT": "0", "DEFAULT_MAX_RETRIES": ""}, func(*settings.Options) {}},
+		{"retries", map[string]string{"DEFAULT_MAX_RETRIES": "0"}, func(o *settings.Options) { o.Limits.MaxRetries = new(int32(0)) }},
+		{"memory of interrupts", map[string]string{"INTERRUPT_MEMORY": "1Gi"}, func(o *settings.Options) { o.Workload.InterruptMemory = resource.MustParse("1Gi") }},
 		{"metrics", map[string]string{"METRICS_PORT": ":9"}, func(o *settings.Options) { o.Metrics.Address = ":9" }},
 		{"metrics for everybody", map[string]string{"METRICS_SECURE": "false"}, func(o *settings.Options) { o.Metrics.Secure = false }},
 		{"metrics service", map[string]string{"METRICS_SERVICE_NAME": "m"}, func(o *settings.Options) { o.Metrics.Service = "m" }},
@@ -138,7 +144,10 @@ func TestOptionsRefused(t *testing.T) {
 		"WEBHOOK_MANAGE_CERTIFICATE": {"yes"},
 		"PACKAGE_PULL_POLICY":        {"", "Never", "always"},
 		"LOG_ENCODER":                {"", "xml", "JSON"},
-		"RUNTIME_REQUIRED_TAINT":     {"", "k", "k=v", "k=v:Never", "=v:NoSchedule", ":NoSchedule", "k=v:NoSchedule-"},
+		"DEFAULT_STAGE_TIMEOUT":      {"soon", "-1h", "5", "10ms"},
+		"DEFAULT_MAX_RETRIES":        {"many", "-1", "1.5", "4294967296"},
+		"INTERRUPT_MEMORY":           {"", "much", "0", "256", "-1Gi"},
+		"RUNTIME_REQUIRED_TAINT":     {"", "k", "k=v", "k=v:Never", "=v:NoSchedule", ":NoSchedule", "k=v:NoSchedule-", "a b=v:NoSchedule", "bad/key/x=v:NoSchedule", "k=a b:NoSchedule", "UPPER.example/k:NoSchedule"},
 	}
 	all := map[string]string{}
 	for name, values := range bad {

@@ -46,11 +46,11 @@ func PreparePackage(pkg v1alpha1.Package, d Derived) Package {
 	}
 }
 
-// Prepare computes the Packages of a Skyhook.
-func Prepare(s *v1alpha1.Skyhook, derive func(name string) Derived) Packages {
+// Prepare computes the Packages of a Skyhook, with the limits that are in force.
+func Prepare(s *v1alpha1.Skyhook, limits Limits, derive func(name string) Derived) Packages {
 	all := make(Packages, len(s.Spec.Packages))
 	for name, pkg := range s.Spec.Packages {
-		all[name] = PreparePackage(pkg, derive(name))
+		all[name] = PreparePackage(limits.Of(pkg), derive(name))
 	}
 	return all
 }

@@ -5,12 +5,15 @@
 package taint
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -56,10 +59,18 @@ const (
 // --force, creates it again at once, and the node may be half done.
 const Grace = 5 * time.Minute
 
-// Annotation tells that the operator added the taint, see Ours. A slash in the taint's key would make two
-// in the annotation's.
+// Annotation tells that the operator added the taint, see Ours. A slash in the taint's key would make two in the
+// annotation's. A name that is too long for an annotation is cut, and ends in a hash of the key: with one that the API
+// server refuses, nothing of the node's record could be written.
 func Annotation(t corev1.Taint) string {
-	return v1alpha1.AnnotationAutoTaintPrefix + strings.ReplaceAll(t.Key, "/", ".")
+	name := v1alpha1.AnnotationAutoTaintPrefix + strings.ReplaceAll(t.Key, "/", ".")
+	most := len(v1alpha1.KeyPrefix) + validation.LabelValueMaxLength // as long as the name of an annotation may be
+	if len(name) <= most {
+		return name
+	}
+	const length = 10
+	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(t.Key)))[:length]
+	return strings.TrimRight(name[:most-length-1], "-_.") + "-" + hash
 }
 
 // Next decides for one node. The taint is removed once all Skyhooks that require it are complete; one that no Skyhook

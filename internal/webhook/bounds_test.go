@@ -43,7 +43,7 @@ const (
 // asked is a server that has the webhooks, for one that is not the API server.
 func asked(cached, live client.Reader) http.Handler {
 	mux := http.NewServeMux()
-	Register(webhook.NewServer(webhook.Options{WebhookMux: mux}), kinds(), cached, live, admission.ImageRules{})
+	Register(webhook.NewServer(webhook.Options{WebhookMux: mux}), kinds(), cached, live, admission.ImageRules{}, "")
 	return mux
 }
 

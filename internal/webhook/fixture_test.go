@@ -119,7 +119,7 @@ func (c *cluster) serve(user *rest.Config) {
 	k.Client, k.Live = mgr.GetClient(), mgr.GetAPIReader()
 	c.must(k.SetupWithManager(mgr))
 	server := NewServer(fmt.Sprintf("localhost:%d", port), k.GetCertificate)
-	Register(server, mgr.GetScheme(), mgr.GetClient(), mgr.GetAPIReader(), admission.ImageRules{})
+	Register(server, mgr.GetScheme(), mgr.GetClient(), mgr.GetAPIReader(), admission.ImageRules{}, "")
 	c.must(mgr.Add(server))
 	c.cached = mgr.GetClient()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Context()))

@@ -89,7 +89,7 @@ func TestNodesAreReadOnlyIfTheyMatter(t *testing.T) {
 		name, old, spec string // no old spec: the Skyhook is new
 		want            int
 	}{
-		{"new", "", wanted, 0},
+		{"new", "", wanted, 1},
 		{"new, to be uninstalled", "", applied, 1},
 		{"nothing", applied, applied, 0},
 		{"configuration", wanted, strings.Replace(wanted, "image: x", "image: x, configMap: {k: v}", 1), 0},

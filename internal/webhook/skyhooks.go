@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -23,6 +24,8 @@ import (
 type skyhooks struct {
 	cached, live client.Reader
 	images       admission.ImageRules
+	// class is the priority class of package pods.
+	class string
 }
 
 // ValidateCreate judges a new Skyhook.
@@ -55,7 +58,8 @@ func (v *skyhooks) judge(ctx context.Context, old, s *v1alpha1.Skyhook) (ctrladm
 		return nil, apierrors.NewInternalError(err)
 	}
 	problems = append(problems, missing...)
-	installed, warnings, err := v.installed(ctx, old, s)
+	nodes := v.nodes(ctx)
+	installed, warnings, err := v.installed(ctx, old, s, nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +67,44 @@ func (v *skyhooks) judge(ctx context.Context, old, s *v1alpha1.Skyhook) (ctrladm
 		problems = append(problems, admission.Guard(s, installed)...)
 	}
 	warnings = append(admission.Warnings(old, s, installed), warnings...)
-	return append(warnings, admission.Advice(old, s)...), refusal(problems)
+	in, err := v.cluster(ctx, old, s, nodes)
+	if err != nil {
+		return nil, err
+	}
+	return append(warnings, admission.Advice(old, s, in)...), refusal(problems)
+}
+
+// cluster reads of what the Skyhook meets as much as the change has to do with, from the cache: nothing is refused for it.
+func (v *skyhooks) cluster(
+	ctx context.Context, old, s *v1alpha1.Skyhook, nodes func() ([]corev1.Node, error),
+) (in admission.Cluster, err error) {
+	in.PriorityClass = v.class
+	selection, settings := admission.Touches(old, s)
+	if selection || settings {
+		if in.Nodes, err = nodes(); err != nil {
+			return in, err
+		}
+	}
+	if settings {
+		var all v1alpha1.SkyhookList
+		if err := v.cached.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+			return in, apierrors.NewInternalError(fmt.Errorf("list Skyhooks: %w", err))
+		}
+		in.Skyhooks = all.Items
+	}
+	return in, nil
+}
+
+// nodes lists all nodes when it is first asked, and not again.
+func (v *skyhooks) nodes(ctx context.Context) func() ([]corev1.Node, error) {
+	return sync.OnceValues(func() ([]corev1.Node, error) {
+		var nodes corev1.NodeList
+		// Nothing here changes a node, and copies of a large fleet are dear.
+		if err := v.cached.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, apierrors.NewInternalError(fmt.Errorf("list nodes: %w", err))
+		}
+		return nodes.Items, nil
+	})
 }
 
 // policy reads live, because a policy is often made together with the Skyhook that names it.
@@ -86,7 +127,9 @@ func (v *skyhooks) policy(ctx context.Context, name string) ([]admission.Problem
 
 // installed reads what nodes have of the packages for which that matters, and warns of nodes that cannot be read. Most
 // changes matter to none, and cost nothing.
-func (v *skyhooks) installed(ctx context.Context, old, s *v1alpha1.Skyhook) ([]admission.Installed, []string, error) {
+func (v *skyhooks) installed(
+	ctx context.Context, old, s *v1alpha1.Skyhook, nodes func() ([]corev1.Node, error),
+) ([]admission.Installed, []string, error) {
 	affected := admission.Affected(old, s)
 	if len(affected) == 0 {
 		return nil, nil, nil
@@ -97,12 +140,11 @@ func (v *skyhooks) installed(ctx context.Context, old, s *v1alpha1.Skyhook) ([]a
 	} else if err := checkStored(ctx, old, "skyhooks", v.cached, v.live); err != nil {
 		return nil, nil, err
 	}
-	var nodes corev1.NodeList
-	// Nothing here changes a node, and copies of a large fleet are dear.
-	if err := v.cached.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, nil, apierrors.NewInternalError(fmt.Errorf("list nodes: %w", err))
+	all, err := nodes()
+	if err != nil {
+		return nil, nil, err
 	}
-	records, unreadable, err := read(ctx, s, targeted(nodes.Items, before, s))
+	records, unreadable, err := read(ctx, s, targeted(all, before, s))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,7 +156,7 @@ func (v *skyhooks) installed(ctx context.Context, old, s *v1alpha1.Skyhook) ([]a
 func targeted(nodes []corev1.Node, skyhooks ...*v1alpha1.Skyhook) []corev1.Node {
 	var selectors []labels.Selector
 	for _, s := range skyhooks {
-		if selector, err := admission.Selector(&s.Spec.NodeSelectors); err == nil {
+		if selector, err := admission.Target(s); err == nil {
 			selectors = append(selectors, selector)
 		}
 	}

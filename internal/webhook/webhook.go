@@ -28,10 +28,13 @@ const (
 )
 
 // Register has the server answer. cached reads nodes, of which there are many; live reads what was perhaps made a
-// moment ago. The rules are the operator's own, by which it holds what is stored.
-func Register(server webhook.Server, scheme *runtime.Scheme, cached, live client.Reader, rules admission.ImageRules) {
+// moment ago. The rules are the operator's own, by which it holds what is stored; class is the priority class that it
+// gives to package pods.
+func Register(
+	server webhook.Server, scheme *runtime.Scheme, cached, live client.Reader, rules admission.ImageRules, class string,
+) {
 	for path, h := range gated(clock.RealClock{}, map[string]http.Handler{
-		SkyhookPath: ctrladmission.WithValidator(scheme, &skyhooks{cached: cached, live: live, images: rules}),
+		SkyhookPath: ctrladmission.WithValidator(scheme, &skyhooks{cached: cached, live: live, images: rules, class: class}),
 		PolicyPath:  ctrladmission.WithValidator(scheme, &policies{cached: cached, live: live}),
 	}) {
 		server.Register(path, h)

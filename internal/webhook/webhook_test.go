@@ -113,7 +113,7 @@ func versionChangeWhileUninstalling(c *cluster) {
 func warningsReachTheClient(c *cluster) {
 	const field = "spec.packages.tuning.uninstall.apply: "
 	s := c.skyhook("warned", wanted)
-	c.warned()
+	c.warned("spec.interruptionBudget: the packages run on nodes, and nothing limits how many at a time")
 	c.must(c.respec(s, applied))
 	c.warned(field + "the package was never installed on any node")
 	c.must(c.respec(s, wanted))

@@ -40,7 +40,7 @@ func (o Options) makeInterrupt(pod *corev1.Pod, t Task) error {
 	pod.Labels[v1alpha1.LabelInterrupt] = "True"
 	limits := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("500m"),
-		corev1.ResourceMemory: resource.MustParse("64Mi"),
+		corev1.ResourceMemory: o.InterruptMemory,
 	}
 	pod.Spec.InitContainers = []corev1.Container{{
 		Name: interruptContainer, Image: o.agentImage(t.spec()),

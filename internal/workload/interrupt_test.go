@@ -29,7 +29,7 @@ metadata:
   - {apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: true}
 spec:
   nodeName: node-1
-  priorityClassName: system-node-critical
+  priorityClassName: skyhook-packages
   restartPolicy: OnFailure
   hostPID: true
   hostNetwork: true
@@ -39,6 +39,8 @@ spec:
   tolerations:
   - {key: node.kubernetes.io/unschedulable, operator: Exists}
   - {key: skyhook.nvidia.com, operator: Equal, value: runtime-required, effect: NoSchedule}
+  - {key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute}
+  - {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute}
   - {key: gpu, operator: Exists}
   volumes:
   - {name: root-mount, hostPath: {path: /}}
@@ -57,8 +59,8 @@ spec:
     volumeMounts:
     - {name: root-mount, mountPath: /root, mountPropagation: HostToContainer}
     resources:
-      requests: {cpu: 500m, memory: 64Mi}
-      limits: {cpu: 500m, memory: 64Mi}
+      requests: {cpu: 500m, memory: 256Mi}
+      limits: {cpu: 500m, memory: 256Mi}
     terminationMessagePolicy: FallbackToLogsOnError
   containers:
   - name: done

@@ -87,6 +87,9 @@ func outcome(pod *corev1.Pod, verdict string) lifecycle.Pod {
 		}
 	}
 	if pod.Status.Phase == corev1.PodFailed {
+		if refused(pod) {
+			return lifecycle.Pod{Outcome: lifecycle.Lost, Reason: v1alpha1.ReasonPodRejected, Message: refusal(pod)}
+		}
 		return lifecycle.Pod{
 			Outcome: lifecycle.Lost, Reason: cmp.Or(pod.Status.Reason, v1alpha1.ReasonPodLost),
 			Message: cmp.Or(pod.Status.Message, "the pod failed, and the kubelet does not say why"),

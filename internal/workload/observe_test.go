@@ -165,8 +165,8 @@ func TestObserve(t *testing.T) {
 				`{name: tuning-apply, state: {terminated: {exitCode: 137}}}`),
 		},
 		{
-			name: "refused by the kubelet", want: lifecycle.Lost, reason: "NodeAffinity", message: "Pod was rejected",
-			status: "phase: Failed\nreason: NodeAffinity\nmessage: Pod was rejected",
+			name: "ended by the kubelet for others", want: lifecycle.Lost, reason: "Preempting", message: "Preempted",
+			status: "phase: Failed\nreason: Preempting\nmessage: Preempted",
 		},
 		{
 			name: "failed without a word", want: lifecycle.Lost, reason: "PodLost",

@@ -7,9 +7,14 @@ package workload
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/skyhook-operator/skyhook/internal/registry"
 )
+
+// PriorityClass is the one that the chart makes for package pods. Its value is below those of Kubernetes' critical
+// classes, for whose pods a kubelet ends others to make room, whatever their PodDisruptionBudgets say.
+const PriorityClass = "skyhook-packages"
 
 // Options are the operator's settings that show in the objects.
 type Options struct {
@@ -23,8 +28,10 @@ type Options struct {
 	AgentLogRoot string
 	// ImagePullSecret is the name of a Secret in Namespace; empty for none.
 	ImagePullSecret string
-	// PriorityClass of every pod; empty for none.
+	// PriorityClass of every pod; empty for none. See [PriorityClass].
 	PriorityClass string
+	// InterruptMemory is what the container of an interrupt requests, and its limit.
+	InterruptMemory resource.Quantity
 	// PinImages has every pod of a package version run the image that its tag stood for when the first node pulled it.
 	PinImages bool
 	// PullPolicy of all containers. Empty: an image named by a digest is pulled where it is missing, any other always.

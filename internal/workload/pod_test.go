@@ -19,7 +19,7 @@ import (
 var options = workload.Options{
 	Namespace: "skyhook", AgentImage: "ghcr.io/a/agent:1.4.0", CopyDirRoot: "/var/lib/skyhook",
 	AgentLogRoot:    "/var/log/skyhook",
-	ImagePullSecret: "pull", PriorityClass: "system-node-critical",
+	ImagePullSecret: "pull", PriorityClass: "skyhook-packages", InterruptMemory: resource.MustParse("256Mi"),
 	RuntimeTaint: corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule},
 }
 
@@ -65,7 +65,7 @@ metadata:
   - {apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: true}
 spec:
   nodeName: node-1
-  priorityClassName: system-node-critical
+  priorityClassName: skyhook-packages
   restartPolicy: OnFailure
   hostPID: true
   hostNetwork: true
@@ -76,6 +76,8 @@ spec:
   tolerations:
   - {key: node.kubernetes.io/unschedulable, operator: Exists}
   - {key: skyhook.nvidia.com, operator: Equal, value: runtime-required, effect: NoSchedule}
+  - {key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute}
+  - {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute}
   - {key: gpu, operator: Exists}
   volumes:
   - {name: root-mount, hostPath: {path: /}}
@@ -173,7 +175,7 @@ func TestPodPlain(t *testing.T) {
 	k.Skyhook.Spec.AdditionalTolerations = nil
 	spec := build(t, o, k).Spec
 	if spec.TerminationGracePeriodSeconds != nil || spec.ImagePullSecrets != nil || len(spec.Volumes) != 2 ||
-		len(spec.Tolerations) != 2 {
+		len(spec.Tolerations) != 4 {
 		t.Errorf("grace period, pull secrets, volumes or tolerations: %+v", spec)
 	}
 	if spec.ServiceAccountName != "" || spec.PriorityClassName != "" || spec.ActiveDeadlineSeconds != nil ||

@@ -46,7 +46,8 @@ func configMapVolume(name, configMap string) corev1.Volume {
 	}}}
 }
 
-// tolerations let the pod run on a cordoned node and on one that still has the runtime taint.
+// tolerations let the pod run on a cordoned node and on one that still has the runtime taint. It can run nowhere else, so
+// it stays as long as its node is away: without the two last ones of ours, the API server gives it five minutes.
 func (o Options) tolerations(s *v1alpha1.Skyhook) []corev1.Toleration {
 	t := []corev1.Toleration{
 		{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists},
@@ -54,6 +55,8 @@ func (o Options) tolerations(s *v1alpha1.Skyhook) []corev1.Toleration {
 			Key: o.RuntimeTaint.Key, Operator: corev1.TolerationOpEqual, Value: o.RuntimeTaint.Value,
 			Effect: o.RuntimeTaint.Effect,
 		},
+		{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
+		{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
 	}
 	for i := range o.Tolerations {
 		t = append(t, *o.Tolerations[i].DeepCopy())

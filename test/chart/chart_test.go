@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -18,6 +19,7 @@ import (
 	"github.com/skyhook-operator/skyhook"
 	"github.com/skyhook-operator/skyhook/charts"
 	"github.com/skyhook-operator/skyhook/internal/settings"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 const deploymentKey = "Deployment/skyhook-skyhook-operator-controller-manager"
@@ -33,6 +35,7 @@ func TestDefaultObjects(t *testing.T) {
 		deploymentKey,
 		networkPolicyKey,
 		"PodDisruptionBudget/skyhook-skyhook-operator-controller-manager-pdb",
+		"PriorityClass/skyhook-packages",
 		"Role/skyhook-operator-manager-role",
 		"RoleBinding/skyhook-operator-manager-rolebinding",
 		"Service/skyhook-operator-controller-manager-metrics-service",
@@ -131,7 +134,7 @@ func TestEnvironment(t *testing.T) {
 		"PROBE_PORT": ":8081", "LEADER_ELECTION": "true", "LOG_LEVEL": "info",
 		"NAMESPACE": "metadata.namespace", "POD_NAME": "metadata.name", "IMAGE_PULL_SECRET": "pull", "COPY_DIR_ROOT": "/opt/skyhook",
 		"AGENT_LOG_ROOT": "/var/log/skyhook", "REAPPLY_ON_REBOOT": "false", "DRAIN_FORCE": "false", "DISCOVER_UNINSTALL": "false", "PIN_IMAGES": "true", "PACKAGE_PULL_POLICY": "Auto",
-		"REQUIRE_DIGEST": "false", "ALLOWED_REGISTRIES": "", "FORBID_AGENT_IMAGE_OVERRIDE": "false", "PACKAGE_PRIORITY_CLASS": "system-node-critical",
+		"REQUIRE_DIGEST": "false", "ALLOWED_REGISTRIES": "", "FORBID_AGENT_IMAGE_OVERRIDE": "false", "PACKAGE_PRIORITY_CLASS": "skyhook-packages", "INTERRUPT_MEMORY": "256Mi", "DEFAULT_STAGE_TIMEOUT": "", "DEFAULT_MAX_RETRIES": "",
 		"PACKAGE_REGISTRY": "", "DEFAULT_TOLERATIONS": "[]", "KUBERNETES_CLUSTER_DOMAIN": "cluster.local", "WEBHOOK_PORT": ":9443", "WEBHOOK_MANAGE_CERTIFICATE": "true",
 		"RUNTIME_REQUIRED_TAINT": "skyhook.nvidia.com=runtime-required:NoSchedule",
 		"ENABLE_WEBHOOKS":        "true", "WEBHOOK_SECRET_NAME": "webhook-cert", "WEBHOOK_SERVICE_NAME": "skyhook-operator-webhook-service",
@@ -316,6 +319,24 @@ func TestPriorityOfPackagePods(t *testing.T) {
 		all := render(t, "--set", "controllerManager.manager.env.packagePriorityClass="+given)
 		if got := environmentOf(t, all)["PACKAGE_PRIORITY_CLASS"]; got != want {
 			t.Errorf("%q: the operator is told %q", given, got)
+		}
+	}
+}
+
+// TestClassOfPackagePods: it is below the critical ones, for whose pods kubelets end others, and preempts nothing. It
+// belongs to the release only if package pods have it.
+func TestClassOfPackagePods(t *testing.T) {
+	const key = "PriorityClass/skyhook-packages"
+	class := get[*schedulingv1.PriorityClass](t, render(t), key)
+	if p := class.PreemptionPolicy; class.Value <= 0 || class.Value > 1_000_000_000 || class.GlobalDefault || p == nil || *p != corev1.PreemptNever {
+		t.Errorf("the class is %+v", class)
+	}
+	if class.Name != workload.PriorityClass {
+		t.Errorf("the operator's default is %s", workload.PriorityClass)
+	}
+	for _, other := range []string{"own", ""} {
+		if _, exists := render(t, "--set", "controllerManager.manager.env.packagePriorityClass="+other)[key]; exists {
+			t.Errorf("%q: there is a class that nothing has", other)
 		}
 	}
 }

@@ -5,6 +5,7 @@ package chart
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -58,4 +59,43 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("%s is not among the objects", name)
 		}
 	}
+}
+
+// TestExistingChartsImages: a whole file of the existing chart's values, or what --reuse-values makes of it, names its
+// images. They are refused with all that has to go.
+func TestExistingChartsImages(t *testing.T) {
+	const images = "controllerManager.manager."
+	for name, c := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"its own registry": {
+			[]string{"--set", images + "image.repository=nvcr.io/nvidia/skyhook/operator"},
+			[]string{"drop controllerManager.manager.image (nvcr.io/nvidia/skyhook/operator)", "--reset-values"},
+		},
+		"its new name": {
+			[]string{"--set", images + "image.repository=ghcr.io/nvidia/nodewright/operator"},
+			[]string{"drop controllerManager.manager.image (ghcr.io/nvidia/nodewright/operator)"},
+		},
+		"its agent": {
+			[]string{"--set", images + "agent.repository=nvcr.io/nvidia/skyhook/agent"},
+			[]string{"drop controllerManager.manager.agent (nvcr.io/nvidia/skyhook/agent)"},
+		},
+		"a copy of it": {
+			[]string{"--set", images + "image.repository=registry.example/skyhook/operator,webhook.removalImage=bitnami/kubectl,cleanup.enabled=true"},
+			[]string{"controllerManager.manager.image (registry.example/skyhook/operator); drop as well cleanup, webhook.removalImage, which only"},
+		},
+		"a limit of its Jobs": {
+			[]string{"--set", images + "env.jobBackoffLimit=3"},
+			[]string{"env.jobBackoffLimit is of another operator's chart: drop it; set controllerManager.manager.env.defaultMaxRetries"},
+		},
+	} {
+		out, err := template(t, c.args...)
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(string(out)+err.Error(), want) {
+				t.Errorf("%s: %v, %s; want %q", name, err, out, want)
+			}
+		}
+	}
+	render(t, "--set", images+"image.repository=registry.example/mirror/operator") // a copy of ours
 }

@@ -155,8 +155,8 @@ func TestTuningOfKernelArguments(t *testing.T) {
 	node := ownNode(t)
 	grubOf(t, node)
 	w := exampleWish(t, "huge-pages.yaml", "kernel", node)
-	huge := w.packages["tuning"].ConfigMap["grub.conf"]
-	w.edit("tuning", func(p *v1alpha1.Package) {
+	huge := w.packages["huge-pages"].ConfigMap["grub.conf"]
+	w.edit("huge-pages", func(p *v1alpha1.Package) {
 		p.ConfigMap = map[string]string{"grub.conf": huge + "\nmitigations=auto,nosmt\n", "sysctl.conf": "vm.swappiness = 23\n"}
 	})
 	before := hostState(t, node)
@@ -170,12 +170,12 @@ func TestTuningOfKernelArguments(t *testing.T) {
 	})
 	t.Run("sysctls are there after the boot", func(t *testing.T) { hasSettings(t, node, "vm.swappiness = 23") })
 	t.Run("an argument goes", func(t *testing.T) {
-		reconfigure(t, w, "tuning", map[string]string{"grub.conf": huge})
+		reconfigure(t, w, "huge-pages", map[string]string{"grub.conf": huge})
 		contains(t, "the command line", bootedWith(t, node)+"\n", " quiet hugepagesz=1G hugepages=16\n")
 	})
 	t.Run("uninstalled", func(t *testing.T) {
 		boot := bootID(t, node)
-		w.change(t, "tuning", uninstallNow)
+		w.change(t, "huge-pages", uninstallNow)
 		noTraces(t, untilUninstalled(t, w.name, node), w.name)
 		sameHost(t, node, before)
 		if now := onHost(t, node, "cat", "/boot/grub/grub.cfg"); now != was {

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/charts"
 	"github.com/skyhook-operator/skyhook/internal/settings"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 	"github.com/skyhook-operator/skyhook/test/apiserver"
 )
 
@@ -131,6 +133,9 @@ func (c *control) prepare(ctx context.Context) error {
 			{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: "system:serviceaccounts"},
 		},
 	}}
+	objects = append(objects, &schedulingv1.PriorityClass{
+		ObjectMeta: metav1.ObjectMeta{Name: workload.PriorityClass}, Value: 1, PreemptionPolicy: new(corev1.PreemptNever),
+	}) // which the chart makes
 	for _, name := range []string{namespace, workloads} {
 		objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}},
 			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: name}})

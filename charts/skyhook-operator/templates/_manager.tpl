@@ -58,6 +58,9 @@ requests:
 - { name: DRAIN_FORCE, value: {{ $env.drainForce | quote }} }
 - { name: DISCOVER_UNINSTALL, value: {{ $env.discoverUninstall | quote }} }
 - { name: PACKAGE_PRIORITY_CLASS, value: {{ $env.packagePriorityClass | default "" | quote }} }
+- { name: DEFAULT_STAGE_TIMEOUT, value: {{ $env.defaultStageTimeout | default "" | quote }} }
+- { name: DEFAULT_MAX_RETRIES, value: {{ if not (kindIs "invalid" $env.defaultMaxRetries) }}{{ $env.defaultMaxRetries | toString | quote }}{{ else }}""{{ end }} }
+- { name: INTERRUPT_MEMORY, value: {{ $env.interruptMemory | default "256Mi" | quote }} }
 - { name: PIN_IMAGES, value: {{ $env.pinImages | quote }} }
 - { name: REQUIRE_DIGEST, value: {{ $env.requireDigest | quote }} }
 - { name: ALLOWED_REGISTRIES, value: {{ join "," $env.allowedRegistries | quote }} }

@@ -28,7 +28,7 @@ type Surroundings struct {
 //  1. the record cannot be read, or is not the operator's where workloads wait for it
 //  2. the Skyhook is disabled, 3. paused, or stopped with all others, or 4. its spec is invalid or its policy missing
 //     (HoldAll)
-//  5. the node is excluded by its label, or 6. by a taint
+//  5. the node is excluded by its label, by a record of another operator, or 6. by a taint
 //  7. an earlier Skyhook has to finish first; while an interrupt of this one is in flight, that one waits for it
 //  8. another Skyhook's interrupt is in flight
 //

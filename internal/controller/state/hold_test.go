@@ -33,6 +33,7 @@ func everything() *setting {
 	s.self.Annotations = map[string]string{v1alpha1.AnnotationDisable: "true", v1alpha1.AnnotationPause: "true"}
 	s.self.Spec.InterruptionBudget = v1alpha1.InterruptionBudget{Count: new(1), Percent: new(1)}
 	s.node.Annotations["skyhook.nvidia.com/nodeState_self"] = "{"
+	s.node.Annotations["nodewright.nvidia.com/nodeState_any"] = "{}"
 	s.node.Labels = map[string]string{v1alpha1.LabelIgnore: "true"}
 	s.node.Spec.Taints = []corev1.Taint{{Key: "team", Effect: corev1.TaintEffectNoSchedule}}
 	s.around.Interrupting = "other"
@@ -52,7 +53,8 @@ var steps = []struct {
 	{func(s *setting) { s.stopped = false }, v1alpha1.ReasonSpecInvalid},
 	{func(s *setting) { s.self.Spec.InterruptionBudget.Percent, s.self.Generation = nil, 2 }, v1alpha1.ReasonDeploymentPolicyNotFound},
 	{func(s *setting) { s.around.Pace.Hold = nil }, v1alpha1.ReasonNodeIgnored},
-	{func(s *setting) { s.node.Labels = nil }, v1alpha1.ReasonTaintNotTolerable},
+	{func(s *setting) { s.node.Labels = nil }, v1alpha1.ReasonNodeWrightRecords},
+	{func(s *setting) { delete(s.node.Annotations, "nodewright.nvidia.com/nodeState_any") }, v1alpha1.ReasonTaintNotTolerable},
 	{func(s *setting) { s.node.Spec.Taints = nil }, v1alpha1.ReasonWaitingForSkyhook},
 	{func(s *setting) {
 		s.node.Annotations["skyhook.nvidia.com/nodeState_earlier"] = node("", nil, map[string]v1alpha1.State{"x": v1alpha1.StateComplete}).Annotations["skyhook.nvidia.com/nodeState_x"]
@@ -119,7 +121,7 @@ func TestHoldOfADeletion(t *testing.T) {
 			got = append(got, reason)
 		}
 	}
-	const want = "NodeStateMalformed Disabled Paused AllStopped NodeIgnored TaintNotTolerable WaitingForInterrupt "
+	const want = "NodeStateMalformed Disabled Paused AllStopped NodeIgnored NodeWrightRecords TaintNotTolerable WaitingForInterrupt "
 	if text := strings.Join(got, " "); text != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
@@ -128,7 +130,7 @@ func TestHoldOfADeletion(t *testing.T) {
 // TestHoldOfACompleteNode: it waits for no other Skyhook.
 func TestHoldOfACompleteNode(t *testing.T) {
 	s := everything()
-	for _, step := range steps[:9] { // up to the earlier Skyhook
+	for _, step := range steps[:10] { // up to the earlier Skyhook
 		step.fix(s)
 	}
 	s.around.Complete = true

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,6 +43,9 @@ type Index struct {
 
 	// Live reads from the API server what the cache of a process that has just begun may lack; nil where none does.
 	Live client.Reader
+
+	// Limits are the operator's, for packages that set none.
+	Limits situation.Limits
 
 	// Reapply says that packages are applied again on a node that rebooted by itself.
 	Reapply bool
@@ -108,17 +110,14 @@ func (i *Index) Selects(s *v1alpha1.Skyhook, nodeLabels map[string]string) bool 
 }
 
 func (i *Index) newTarget(s *v1alpha1.Skyhook) *Target {
-	selector, err := metav1.LabelSelectorAsSelector(&s.Spec.NodeSelectors)
+	selector, err := admission.Target(s)
 	if err != nil {
 		selector = labels.Nothing() // Check reports it
-	}
-	if len(s.Spec.NodeSelectors.MatchLabels)+len(s.Spec.NodeSelectors.MatchExpressions) == 0 {
-		selector = labels.Everything()
 	}
 	return &Target{
 		keys:     record.KeysOf(s.Name),
 		Selector: selector,
-		Packages: situation.Prepare(s, func(name string) situation.Derived {
+		Packages: situation.Prepare(s, i.Limits, func(name string) situation.Derived {
 			return i.derive(s, name, s.Spec.Packages[name], situation.Derived{
 				Definition: workload.DefinitionOf(s, name).Hash(), Uninstallable: capability.Enabled(s, name),
 			})

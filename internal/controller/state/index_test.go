@@ -16,6 +16,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -71,6 +72,19 @@ func TestTarget(t *testing.T) {
 	pkg, ok := target.Packages["a"]
 	if !ok || pkg.Version != "1.0.0" || pkg.Image != "x/a" || pkg.Hash == "" || target.Invalid != "" {
 		t.Errorf("target is %+v", target)
+	}
+}
+
+// TestTargetHasTheOperatorsLimits where a package sets none, and keeps what the package looks like.
+func TestTargetHasTheOperatorsLimits(t *testing.T) {
+	limited := state.Index{Limits: situation.Limits{StageTimeout: time.Hour, MaxRetries: new(int32(3))}}
+	s := skyhook("demo", 1, nil)
+	pkg, before := limited.Of(s).Packages["a"], new(state.Index).Of(s).Packages["a"]
+	if pkg.StageTimeout == nil || pkg.StageTimeout.Duration != time.Hour || pkg.MaxRetries == nil || *pkg.MaxRetries != 3 {
+		t.Errorf("limits are %v and %v", pkg.StageTimeout, pkg.MaxRetries)
+	}
+	if pkg.Hash != before.Hash || pkg.Definition != before.Definition {
+		t.Error("another limit of the operator would start packages over")
 	}
 }
 

@@ -186,7 +186,7 @@ func (i *Index) decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevisi
 		if err != nil {
 			continue
 		}
-		all[name] = situation.PreparePackage(d.Spec, i.derive(s, d.Package, d.Spec, situation.Derived{Definition: name}))
+		all[name] = situation.PreparePackage(i.Limits.Of(d.Spec), i.derive(s, d.Package, d.Spec, situation.Derived{Definition: name}))
 		key := d.Package + "|" + d.Spec.Version
 		if last, ok := newest[key]; !ok || r.Revision > last.revision {
 			newest[key] = numbered{r.Revision, d}

@@ -37,7 +37,7 @@ func (at *At) Situation(s *v1alpha1.Skyhook, pace Pace) (situation.Situation, *r
 		out.Facts.Interrupting, out.Facts.Disturbed, out.Facts.Begun = true, true, !out.Facts.Complete
 	}
 	if own && inFlight.Type == v1alpha1.InterruptReboot {
-		out.RebootLimit = longest(s, inFlight.Names())
+		out.RebootLimit = at.index.longest(s, inFlight.Names())
 	}
 	out.Interrupt = inFlight // of whichever Skyhook: the node may be away for it
 	at.readiness(&out)
@@ -58,9 +58,9 @@ func (at *At) Situation(s *v1alpha1.Skyhook, pace Pace) (situation.Situation, *r
 }
 
 // longest is the largest stageTimeout of packages.
-func longest(s *v1alpha1.Skyhook, packages []string) (limit time.Duration) {
+func (i *Index) longest(s *v1alpha1.Skyhook, packages []string) (limit time.Duration) {
 	for _, name := range packages {
-		if t := s.Spec.Packages[name].StageTimeout; t != nil {
+		if t := i.Limits.Of(s.Spec.Packages[name]).StageTimeout; t != nil {
 			limit = max(limit, t.Duration)
 		}
 	}

@@ -85,7 +85,7 @@ type standing struct {
 	// version is the resourceVersion of the node; empty if it is not current.
 	version string
 	wants   *wants
-	// ready is what the kubelet says. free says that neither a label nor a taint may keep anybody off the node.
+	// ready is what the kubelet says. free says that no label, taint or other operator may keep anybody off the node.
 	ready, free bool
 	// records are in the order of wants; nil if no Skyhook targets the node.
 	records []held
@@ -172,7 +172,8 @@ func (sn *Snapshot) standing(node *corev1.Node, records *Records) *standing {
 	}
 	st := &standing{
 		version: node.ResourceVersion, wants: sn.wants, written: record.ReadInterrupt(node.Annotations),
-		ready: Ready(node), free: !v1alpha1.Ignored(node.Labels) && len(node.Spec.Taints) == 0,
+		ready: Ready(node), free: !v1alpha1.Ignored(node.Labels) && len(node.Spec.Taints) == 0 &&
+			rollout.Renamed(node) == "",
 	}
 	at := At{sn, node, records, st}
 	for i := range sn.skyhooks {

@@ -15,9 +15,10 @@ const (
 	modeHelp     = "help"
 	// modeLogs prints what steps left in a folder of logs, for kubectl skyhook logs: the image has no other program.
 	modeLogs = "logs"
-	// modeValidate and modeRun are commands of skyhook by now.
+	// modeValidate checks a package as on a node.
 	modeValidate = "validate"
-	modeRun      = "run"
+	// modeRun is a command of skyhook by now.
+	modeRun = "run"
 )
 
 const defaultRootMount = "/root"
@@ -30,13 +31,14 @@ Usage:
   skyhook-agent interrupt ROOT COPY_DIR DATA   run an interrupt
   skyhook-agent complete ROOT COPY_DIR         do nothing: the stage is over
   skyhook-agent logs DIR [PACKAGE]             print the logs below DIR, the oldest first
+  skyhook-agent validate PATH                  check a package folder, or its config.json, as on a node
   skyhook-agent version                        print the version
   skyhook-agent help                           print this text
 
 ROOT is the host's root directory as mounted here, and may be left out (/root).
 COPY_DIR is the absolute path of the package's directory on the host.
 
-To check, try and build packages, use skyhook package.
+To check all of a package, and to try and build it, use skyhook package.
 `
 
 // commandLine is a parsed command line that works on a host.

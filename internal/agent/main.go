@@ -84,9 +84,10 @@ func (p Program) answer() (code int, done bool) {
 		return exitDone, true
 	case modeLogs:
 		return p.printLogs(p.Args[1:]), true
-	case modeValidate, modeRun:
-		p.complain(fmt.Errorf("skyhook-agent %s is gone, because the agent only works on nodes: use skyhook package %[1]s",
-			mode))
+	case modeValidate:
+		return p.validatePackage(p.Args[1:]), true
+	case modeRun:
+		p.complain(errors.New("skyhook-agent run is gone, because the agent only works on nodes: use skyhook package run"))
 		return exitUsage, true
 	}
 	return 0, false

@@ -18,7 +18,8 @@ import (
 var (
 	program  string
 	template = hostroot.Template{Tools: []string{
-		"bash", "sh", "cat", "chmod", "chown", "cp", "grep", "head", "ln", "ls", "mkdir", "mv", "readlink", "rm", "sleep", "touch", "tr",
+		"bash", "sh", "cat", "chmod", "chown", "chroot", "cp", "grep", "head", "ln", "ls", "mkdir", "mount", "mv", "nsenter",
+		"readlink", "rm", "sed", "sleep", "sysctl", "touch", "tr",
 	}}
 )
 

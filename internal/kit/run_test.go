@@ -155,8 +155,11 @@ func TestRunLooksLikeAPod(t *testing.T) {
 	r.put("maps/greeting", "hello")
 	r.put("maps/deep/ignored", "x")
 	r.put("tuning.conf", "a=1")
+	r.put("motd/configmaps/greeting", "of the image")
+	r.put("motd/configmaps/default", "of the image")
 	r.stage("apply", `exec > /etc/seen
 cat configmaps/greeting configmaps/sysctl; echo
+cat configmaps/default; echo
 cd configmaps; ls -A; readlink greeting; cd ..
 ls node-metadata
 grep -o '"name":"[^"]*"' node-metadata/packages.json
@@ -166,7 +169,8 @@ echo "$TOKEN"; echo "$SKYHOOK_RESOURCE_ID"; echo "$SKYHOOK_DIR"; echo "$SKYHOOK_
 	r.pass("apply", "--configmap", r.file("maps"), "--configmap", "sysctl="+r.file("tuning.conf"), "--env", "TOKEN=a=b", "--name", "greeting")
 	id := "1.0.0-00000000-0000-4000-8000-000000000000-1"
 	r.ExpectLines("/etc/seen",
-		"helloa=1", "..2026_01_01_00_00_00.000000001", "..data", "greeting", "sysctl", "..data/greeting",
+		"helloa=1", "of the image",
+		"..2026_01_01_00_00_00.000000001", "..data", "default", "greeting", "sysctl", "..data/greeting",
 		"annotations.json", "labels.json", "packages.json", `"name":"greeting"`,
 		"a=b", "tryout-00000000-0000-4000-8000-000000000000-1_greeting_1.0.0",
 		"/var/lib/skyhook/tryout/greeting-"+id, "0", "mounted")

@@ -23,6 +23,7 @@ func TestRunRefuses(t *testing.T) {
 	r.stage("apply", "true")
 	r.save()
 	r.put("broken/config.json", "{}")
+	r.put("crlf", "#!/bin/sh\r\n")
 	others := overlayParent(t)
 	r.Must(os.MkdirAll(others+"/full/file", 0o755))
 	pkg := r.file("motd")
@@ -35,22 +36,27 @@ func TestRunRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		"nothing":             {nil, 2, "wants a package and a stage, not 0"},
-		"no stage":            {[]string{"--root", r.Root, pkg}, 2, "not 1"},
-		"too much":            {[]string{"--root", r.Root, pkg, "apply", "config"}, 2, "not 3"},
-		"no root":             {[]string{pkg, "apply"}, 2, "--root DIR"},
-		"another option":      {[]string{"--rot", "/", pkg, "apply"}, 2, "-rot"},
-		"no such stage":       {[]string{"--root", r.Root, pkg, "install"}, 2, `no stage "install"; stages: `},
-		"an interrupt":        {[]string{"--root", r.Root, pkg, "interrupt"}, 2, `no stage "interrupt"`},
-		"format":              {[]string{"--root", r.Root, "-o", "yaml", pkg, "apply"}, 2, "text or json, not yaml"},
-		"name":                {[]string{"--root", r.Root, "--name", "a_b", pkg, "apply"}, 2, "not a_b"},
-		"env":                 {[]string{"--root", r.Root, "--env", "A", pkg, "apply"}, 2, "want NAME=VALUE"},
-		"key":                 {[]string{"--root", r.Root, "--configmap", "a/b=" + pkg, pkg, "apply"}, 2, `not "a/b"`},
-		"key of dots":         {[]string{"--root", r.Root, "--configmap", "..data=" + pkg, pkg, "apply"}, 2, `not "..data"`},
-		"key without a file":  {[]string{"--root", r.Root, "--configmap", "key", pkg, "apply"}, 2, "want a folder or KEY=FILE"},
-		"key of no file":      {[]string{"--root", r.Root, "--configmap", "a=/nowhere", pkg, "apply"}, 2, "/nowhere: no such file"},
-		"no such root":        {[]string{"--root", "/nowhere", pkg, "apply"}, 1, "find the root folder: "},
-		"no such package":     {[]string{"--root", r.Root, "/nowhere", "apply"}, 1, "find the package: "},
+		"nothing":            {nil, 2, "wants a package and a stage, not 0"},
+		"no stage":           {[]string{"--root", r.Root, pkg}, 2, "not 1"},
+		"too much":           {[]string{"--root", r.Root, pkg, "apply", "config"}, 2, "not 3"},
+		"no root":            {[]string{pkg, "apply"}, 2, "--root DIR"},
+		"another option":     {[]string{"--rot", "/", pkg, "apply"}, 2, "-rot"},
+		"no such stage":      {[]string{"--root", r.Root, pkg, "install"}, 2, `no stage "install"; stages: `},
+		"an interrupt":       {[]string{"--root", r.Root, pkg, "interrupt"}, 2, `no stage "interrupt"`},
+		"format":             {[]string{"--root", r.Root, "-o", "yaml", pkg, "apply"}, 2, "text or json, not yaml"},
+		"name":               {[]string{"--root", r.Root, "--name", "a_b", pkg, "apply"}, 2, "not a_b"},
+		"env":                {[]string{"--root", r.Root, "--env", "A", pkg, "apply"}, 2, "want NAME=VALUE"},
+		"key":                {[]string{"--root", r.Root, "--configmap", "a/b=" + pkg, pkg, "apply"}, 2, `not "a/b"`},
+		"key of dots":        {[]string{"--root", r.Root, "--configmap", "..data=" + pkg, pkg, "apply"}, 2, `not "..data"`},
+		"key without a file": {[]string{"--root", r.Root, "--configmap", "key", pkg, "apply"}, 2, "want a folder or KEY=FILE"},
+		"key of no file":     {[]string{"--root", r.Root, "--configmap", "a=/nowhere", pkg, "apply"}, 2, "/nowhere: no such file"},
+		"no such root":       {[]string{"--root", "/nowhere", pkg, "apply"}, 1, "find the root folder: "},
+		"no such package":    {[]string{"--root", r.Root, "/nowhere", "apply"}, 1, "find the package: "},
+		"line ends of a key": {
+			[]string{"--root", r.Root, "--configmap", "apply.sh=" + r.file("crlf"), pkg, "apply"},
+			1,
+			"configmaps/apply.sh: line 1 ends with CR",
+		},
 		"a broken package":    {[]string{"--root", r.Root, r.file("broken"), "apply"}, 1, "the package is not valid"},
 		"root in the package": {[]string{"--root", pkg + "/skyhook_dir", pkg, "apply"}, 1, "must not be in the package"},
 		"overlay in the package": {

@@ -101,7 +101,7 @@ func (v validation) run(ctx context.Context) error {
 		return FailedError{err}
 	}
 	if v.format == formatText {
-		v.reportText(pkg, report)
+		report.WriteText(v.stdout, pkg, v.passes(report))
 	} else if err := v.reportJSON(report); err != nil {
 		return FailedError{fmt.Errorf("write the report: %w", err)}
 	}
@@ -155,19 +155,4 @@ func (v validation) reportJSON(report packagefile.Report) error {
 		Valid bool `json:"valid"`
 		packagefile.Report
 	}{v.passes(report), report})
-}
-
-func (v validation) reportText(pkg *packagefile.Package, report packagefile.Report) {
-	for _, problem := range report.Errors {
-		fmt.Fprintf(v.stdout, "error: %s\n", problem)
-	}
-	for _, problem := range report.Warnings {
-		fmt.Fprintf(v.stdout, "warning: %s\n", problem)
-	}
-	verdict := "not valid"
-	if v.passes(report) {
-		verdict = "valid"
-		_ = pkg.Describe(v.stdout)
-	}
-	fmt.Fprintf(v.stdout, "%s: %d errors, %d warnings\n", verdict, len(report.Errors), len(report.Warnings))
 }

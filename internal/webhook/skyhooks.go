@@ -52,7 +52,7 @@ func (v *skyhooks) judge(ctx context.Context, old, s *v1alpha1.Skyhook) (ctrladm
 	if large := admission.Bounds(s); len(large) > 0 {
 		return nil, refusal(large)
 	}
-	problems := admission.Check(s, v.images)
+	problems := append(admission.Check(s, v.images), admission.Scripts(old, s)...)
 	missing, err := v.policy(ctx, s.Spec.DeploymentPolicy)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)

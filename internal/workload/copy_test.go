@@ -8,61 +8,150 @@ import (
 	"testing"
 )
 
-// TestCopyCommand runs the copy container's command, with its two fixed folders moved to a temporary place, upon mounts
-// as the kubelet makes them: a ConfigMap is a tree of links that is swapped as a whole.
-func TestCopyCommand(t *testing.T) {
-	host, image := t.TempDir(), filepath.Join(t.TempDir(), "skyhook-package")
-	command := build(t, options, task(t, "tuning")).Spec.InitContainers[0].Command
-	script := strings.NewReplacer("/root/", host+"/", "/skyhook-package", image).Replace(command[2])
-	run := func() {
-		t.Helper()
-		c := exec.Command(command[0], command[1], script)
-		c.Env = append(os.Environ(), "SKYHOOK_DIR=/var/lib/skyhook/demo/tuning")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	dir := filepath.Join(host, "var/lib/skyhook/demo/tuning")
-	want := func(name, content string) {
-		t.Helper()
-		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != content {
-			t.Errorf("%s is %q, %v; want %q", name, got, err, content)
-		}
-	}
+// copier runs the copy container's command, with its fixed folders moved to a temporary place.
+type copier struct {
+	*testing.T
+	// image is the image's folder, keys the mount of the configMap, dir the copy on the host.
+	image, keys, dir, host string
+}
 
-	write(t, filepath.Join(image, "skyhook_dir/apply.sh"), "v1")
-	write(t, filepath.Join(image, "config.json"), "{}")
-	mountConfigMap(t, filepath.Join(image, "configmaps"), "..2026_01", map[string]string{"level": "3", "gone": "x"})
-	mountConfigMap(t, filepath.Join(image, "node-metadata"), "..2026_01", map[string]string{"labels.json": "{}"})
-	run()
-	want("skyhook_dir/apply.sh", "v1")
-	want("config.json", "{}")
-	want("configmaps/level", "3")
-	want("node-metadata/labels.json", "{}")
+func newCopier(t *testing.T) copier {
+	host, at := t.TempDir(), t.TempDir()
+	c := copier{t, filepath.Join(at, "image"), filepath.Join(at, "keys"), filepath.Join(host, "var/lib/skyhook/demo/tuning"), host}
+	write(t, filepath.Join(c.image, "config.json"), "{}")
+	return c
+}
+
+func (c copier) run() {
+	c.Helper()
+	command := build(c.T, options, task(c.T, "tuning")).Spec.InitContainers[0].Command
+	script := strings.NewReplacer("/root/", c.host+"/", "/skyhook-package", c.image, "/skyhook-configmap", c.keys).Replace(command[2])
+	cmd := exec.Command(command[0], command[1], script)
+	cmd.Env = append(os.Environ(), "SKYHOOK_DIR=/var/lib/skyhook/demo/tuning")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		c.Fatalf("%v: %s", err, out)
+	}
+}
+
+func (c copier) want(name, content string) {
+	c.Helper()
+	if got, err := os.ReadFile(filepath.Join(c.dir, name)); err != nil || string(got) != content {
+		c.Errorf("%s is %q, %v; want %q", name, got, err, content)
+	}
+}
+
+func (c copier) absent(name string) {
+	c.Helper()
+	if _, err := os.Lstat(filepath.Join(c.dir, name)); err == nil {
+		c.Errorf("%s is still there", name)
+	}
+}
+
+// mount takes the place of an earlier mount, as in the pod of the next stage.
+func (c copier) mount(dir, stamp string, data map[string]string) {
+	c.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		c.Fatal(err)
+	}
+	if data != nil {
+		mountConfigMap(c.T, dir, stamp, data)
+	}
+}
+
+// TestCopyCommand upon mounts as the kubelet makes them: a ConfigMap is a tree of links that is swapped as a whole.
+func TestCopyCommand(t *testing.T) {
+	c := newCopier(t)
+	metadata := filepath.Join(c.image, "node-metadata")
+	write(t, filepath.Join(c.image, "skyhook_dir/apply.sh"), "v1")
+	c.mount(c.keys, "..2026_01", map[string]string{"level": "3", "gone": "x", ".hidden": "h"})
+	c.mount(metadata, "..2026_01", map[string]string{"labels.json": "{}"})
+	c.run()
+	c.want("skyhook_dir/apply.sh", "v1")
+	c.want("config.json", "{}")
+	c.want("configmaps/level", "3")
+	c.want("configmaps/.hidden", "h")
+	c.want("node-metadata/labels.json", "{}")
 
 	// The next stage: another ConfigMap, and a file that a step left on the host.
-	write(t, filepath.Join(dir, "skyhook_dir/state"), "kept")
-	write(t, filepath.Join(dir, "configmaps/state"), "kept")
-	for _, name := range []string{"configmaps", "node-metadata"} {
-		if err := os.RemoveAll(filepath.Join(image, name)); err != nil {
-			t.Fatal(err)
+	write(t, filepath.Join(c.dir, "skyhook_dir/state"), "kept")
+	write(t, filepath.Join(c.dir, "configmaps/state"), "kept")
+	c.mount(c.keys, "..2026_02", map[string]string{"level": "4"})
+	c.mount(metadata, "..2026_02", map[string]string{"labels.json": `{"a":"b"}`})
+	for range 2 { // the same stage once more
+		c.run()
+		c.want("configmaps/level", "4")
+		c.want("node-metadata/labels.json", `{"a":"b"}`)
+		c.want("skyhook_dir/state", "kept")
+		c.want("configmaps/state", "kept")
+		c.absent("configmaps/gone")
+		c.absent("configmaps/.hidden")
+		if info, err := os.Stat(filepath.Join(c.dir, "configmaps")); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("everybody on the host may read the configMap: %v, %v", info.Mode(), err)
 		}
 	}
-	mountConfigMap(t, filepath.Join(image, "configmaps"), "..2026_02", map[string]string{"level": "4"})
-	mountConfigMap(t, filepath.Join(image, "node-metadata"), "..2026_02", map[string]string{"labels.json": `{"a":"b"}`})
-	run()
-	want("configmaps/level", "4")
-	want("node-metadata/labels.json", `{"a":"b"}`)
-	want("skyhook_dir/state", "kept")
-	want("configmaps/state", "kept")
-	if _, err := os.Stat(filepath.Join(dir, "configmaps/gone")); err == nil {
-		t.Error("a key that left the ConfigMap can still be read")
+}
+
+// TestCopyCommandPutsKeysOverTheImage: they hide the image's files of their names alone, and no longer than they are set.
+func TestCopyCommandPutsKeysOverTheImage(t *testing.T) {
+	c := newCopier(t)
+	for _, name := range []string{"default", "level", ".hidden", "folder/x"} {
+		write(t, filepath.Join(c.image, "configmaps", name), "image")
 	}
-	if info, err := os.Stat(filepath.Join(dir, "configmaps")); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("everybody on the host may read the configMap: %v, %v", info.Mode(), err)
+	c.mount(c.keys, "..2026_01", map[string]string{"level": "key", ".hidden": "key", "folder": "key"})
+	for range 2 {
+		c.run()
+		c.want("configmaps/default", "image")
+		c.want("configmaps/level", "key")
+		c.want("configmaps/.hidden", "key")
+		c.want("configmaps/folder", "key")
 	}
-	run() // the same stage once more
-	want("configmaps/level", "4")
+	c.mount(c.keys, "..2026_02", map[string]string{"other": "key"})
+	c.run()
+	c.want("configmaps/level", "image")
+	c.want("configmaps/.hidden", "image")
+	c.want("configmaps/folder/x", "image")
+	c.want("configmaps/other", "key")
+	c.mount(c.keys, "", nil)
+	c.run()
+	c.want("configmaps/level", "image")
+	c.absent("configmaps/other")
+}
+
+// TestCopyCommandAfterAnEarlierOperator, whose pods mounted the keys upon the image's folder.
+func TestCopyCommandAfterAnEarlierOperator(t *testing.T) {
+	c := newCopier(t)
+	mountConfigMap(t, filepath.Join(c.dir, "configmaps"), "..2025_12", map[string]string{"level": "3", "gone": "x"})
+	write(t, filepath.Join(c.image, "configmaps/level"), "image")
+	c.mount(c.keys, "..2026_01", map[string]string{"other": "key"})
+	c.run()
+	c.want("configmaps/level", "image")
+	c.want("configmaps/other", "key")
+	c.absent("configmaps/gone")
+}
+
+// TestCopyCommandLeadsNowhereElse: a configMap is not written through a link of the image.
+func TestCopyCommandLeadsNowhereElse(t *testing.T) {
+	c := newCopier(t)
+	elsewhere := t.TempDir()
+	if err := os.Symlink(elsewhere, filepath.Join(c.image, "configmaps")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(elsewhere, "..data"), "of the host")
+	c.mount(c.keys, "..2026_01", map[string]string{"level": "3"})
+	for range 2 {
+		c.run()
+		c.want("configmaps/level", "3")
+	}
+	c.mount(c.keys, "", nil)
+	for range 2 {
+		c.run()
+		if to, err := os.Readlink(filepath.Join(c.dir, "configmaps")); err != nil || to != elsewhere {
+			t.Errorf("the image's link is %q, %v", to, err)
+		}
+	}
+	if found, err := os.ReadDir(elsewhere); err != nil || len(found) != 1 {
+		t.Errorf("the folder that the link leads to has %v, %v", found, err)
+	}
 }
 
 func write(t *testing.T, path, content string) {

@@ -25,13 +25,28 @@ const (
 	// doneMode is no stage: agents exit 0 on a mode that they do not know, ours at once.
 	doneMode = "complete"
 
-	// copyCommand puts the package on the host. A ConfigMap mount is a tree of links that a second copy cannot replace, so
-	// the links of an earlier stage go first; files that a step wrote beside them stay. The configMap is for root alone,
-	// as the agent will have it, and also while nothing runs that agent.
-	copyCommand = `d="/root/${SKYHOOK_DIR}" && mkdir -p "$d" && ` +
-		`rm -rf "$d"/configmaps/..[0-9]* "$d"/configmaps/..data "$d"/node-metadata && ` +
-		`{ [ ! -d /skyhook-package/configmaps ] || [ -L /skyhook-package/configmaps ] || mkdir -p -m 700 "$d"/configmaps; } && ` +
-		`cp -rf /skyhook-package/* "$d"`
+	// keysDir is where the container that copies the package sees the configMap: beside the image's files, as a mount
+	// upon their folder would hide them.
+	keysDir = "/skyhook-configmap"
+
+	// copyCommand puts the package on the host: the image's files first, the configMap's keys over them. A ConfigMap mount
+	// is a tree of links that a second copy cannot replace, so those of an earlier stage go first, and with them keys that
+	// are gone; files that a step wrote beside them stay. The configMap is for root alone, as the agent will have it, and
+	// also while nothing runs that agent.
+	copyCommand = `set -e
+d="/root/${SKYHOOK_DIR}" c="/root/${SKYHOOK_DIR}/configmaps"
+mkdir -p "$d"
+if [ -L /skyhook-package/configmaps ] || [ -L "$c" ]; then rm -rf "$c"; fi
+rm -rf "$c"/..[0-9]* "$c"/..data "$d"/node-metadata
+for f in "$c"/* "$c"/.[!.]*; do [ -e "$f" ] || rm -f "$f"; done
+if [ -d /skyhook-package/configmaps ] && [ ! -L /skyhook-package/configmaps ]; then mkdir -p -m 700 "$c"; fi
+cp -rf /skyhook-package/* "$d"
+[ -d ` + keysDir + ` ] || exit 0
+[ ! -L "$c" ] || rm -f "$c"
+mkdir -p -m 700 "$c"
+for f in ` + keysDir + `/* ` + keysDir + `/.[!.]*; do rm -rf "$c/${f##*/}"; done
+cp -rf ` + keysDir + `/. "$c"
+`
 )
 
 // Task is one stage of one package on one node.
@@ -172,7 +187,7 @@ func (o Options) copyContainer(t Task, pkg v1alpha1.Package) corev1.Container {
 		Name: copyName(t.Package), Image: o.Mirror.Of(pkg.ImageRef()), ImagePullPolicy: o.pullPolicy(pkg.ImageRef()),
 		Command:         []string{"/bin/sh", "-c", copyCommand},
 		Env:             []corev1.EnvVar{{Name: "SKYHOOK_DIR", Value: o.copyDir(t)}},
-		SecurityContext: privileged(), VolumeMounts: mounts(t, pkg), Resources: resources(pkg),
+		SecurityContext: privileged(), VolumeMounts: mounts(t, pkg, keysDir), Resources: resources(pkg),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }
@@ -183,7 +198,7 @@ func (o Options) stageContainer(t Task, pkg v1alpha1.Package, name, mode string)
 	return corev1.Container{
 		Name: name, Image: o.agentImage(pkg),
 		Args: []string{mode, hostMount, o.copyDir(t)}, Env: env,
-		SecurityContext: privileged(), VolumeMounts: mounts(t, pkg), Resources: resources(pkg),
+		SecurityContext: privileged(), VolumeMounts: mounts(t, pkg, packageDir+"/configmaps"), Resources: resources(pkg),
 		// An agent that writes no message still leaves the end of its output.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}

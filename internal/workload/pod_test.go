@@ -90,10 +90,10 @@ spec:
     command: [/bin/sh, -c, THE-COPY-COMMAND]
     env: [{name: SKYHOOK_DIR, value: /var/lib/skyhook/demo/tuning-1.2.0-1c5b-7}]
     securityContext: {privileged: true}
-    volumeMounts: &mounts
+    volumeMounts:
     - {name: root-mount, mountPath: /root, mountPropagation: HostToContainer}
     - {name: metadata-node-1-571ea13e, mountPath: /skyhook-package/node-metadata}
-    - {name: tuning, mountPath: /skyhook-package/configmaps}
+    - {name: tuning, mountPath: /skyhook-configmap}
     resources: &resources
       requests: {cpu: 50m, memory: 64Mi}
       limits: {cpu: "1", memory: 1Gi}
@@ -112,7 +112,10 @@ spec:
     - {name: SKYHOOK_NODE_ORDER, value: "12"}
     - {name: SKYHOOK_AGENT_STOP_SECONDS, value: "87"}
     securityContext: {privileged: true}
-    volumeMounts: *mounts
+    volumeMounts: &mounts
+    - {name: root-mount, mountPath: /root, mountPropagation: HostToContainer}
+    - {name: metadata-node-1-571ea13e, mountPath: /skyhook-package/node-metadata}
+    - {name: tuning, mountPath: /skyhook-package/configmaps}
     resources: *resources
     terminationMessagePolicy: FallbackToLogsOnError
   - name: tuning-applycheck

@@ -18,13 +18,14 @@ func volumes(t Task, pkg v1alpha1.Package) []corev1.Volume {
 	return v
 }
 
-func mounts(t Task, pkg v1alpha1.Package) []corev1.VolumeMount {
+// mounts are those of a container that sees the package's configMap in keys.
+func mounts(t Task, pkg v1alpha1.Package, keys string) []corev1.VolumeMount {
 	m := []corev1.VolumeMount{
 		{Name: rootVolume, MountPath: hostMount, MountPropagation: new(corev1.MountPropagationHostToContainer)},
 		{Name: metaVolume(t), MountPath: packageDir + "/node-metadata"},
 	}
 	if len(pkg.ConfigMap) > 0 {
-		m = append(m, corev1.VolumeMount{Name: configVolume(t), MountPath: packageDir + "/configmaps"})
+		m = append(m, corev1.VolumeMount{Name: configVolume(t), MountPath: keys})
 	}
 	return m
 }

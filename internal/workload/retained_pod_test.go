@@ -52,7 +52,7 @@ func TestRetainedPodByHand(t *testing.T) {
 	names := make([]string, 0, 3)
 	for _, c := range pod.Spec.InitContainers {
 		names = append(names, c.Name+" "+c.Image+" "+c.Resources.Limits.Cpu().String()+" "+c.Resources.Requests.Memory().String())
-		if !hasMount(c, "firewall", "/skyhook-package/configmaps") {
+		if !hasMount(c, "firewall", "/skyhook-package/configmaps") && !hasMount(c, "firewall", "/skyhook-configmap") {
 			t.Errorf("%s does not see the configMap: %v", c.Name, c.VolumeMounts)
 		}
 	}

@@ -59,7 +59,7 @@ func TestLint_FindsNothing(t *testing.T) {
 		"a plain package":                   nil,
 		"a program instead of a script":     {put("skyhook_dir/run.sh", elf, 0o755)},
 		"a library that scripts source":     {put("skyhook_dir/lib.sh", "log() { echo; }\n", 0o644)},
-		"CR and LF in a text":               {put("skyhook_dir/run.sh", "#!/bin/sh\necho 'GET / HTTP/1.0\r\n'\r\n", 0o755)},
+		"CR and LF where it does no harm":   {put("skyhook_dir/run.sh", "#!/usr/bin/python3\nprint(1)\r\n", 0o755)},
 		"data with any line ends":           {put("skyhook_dir/data.txt", "a\r\n", 0o644)},
 		"env finds the interpreter":         {put("skyhook_dir/run.sh", "#!/usr/bin/env bash\n", 0o755)},
 		"a space before the interpreter":    {put("skyhook_dir/run.sh", "#! /bin/sh -e\n", 0o755)},
@@ -126,6 +126,8 @@ func TestLint_Errors(t *testing.T) {
 		"CR and LF":                    {put(run, "#!/bin/sh\r\necho\r\n", 0o755), run, "", "CR and LF", "dos2unix"},
 		"#! without an interpreter":    {put(run, "#!\necho", 0o755), run, "", "without an interpreter", "#!/bin/bash"},
 		"CR and LF, and options":       {put(run, "#!/bin/sh -e\r\necho\n", 0o755), run, "", "CR and LF", "eol=lf"},
+		"CR and LF in a later line":    {put(run, "#!/bin/sh\necho\ntouch a\r\n", 0o755), run, "", "line 3 ends with CR", "dos2unix"},
+		"CR and LF in a library":       {put("skyhook_dir/lib.sh", "a=1\r\n", 0o644), "skyhook_dir/lib.sh", "", "line 1 ends with CR", `printf 'text\r\n'`},
 		"an interpreter without path":  {put(run, "#!bash\n", 0o755), run, "", "interpreter bash without its path", "#!/usr/bin/env bash"},
 		"a library with a bad #! line": {put("skyhook_dir/lib.sh", "#!sh\n", 0o755), "skyhook_dir/lib.sh", "", "interpreter sh", "/usr/bin/env sh"},
 		"a link to a bad script": {
@@ -208,7 +210,7 @@ func TestLint_IsStricterThanLoad(t *testing.T) {
 		t.Errorf("Load: report %+v, error %v", report, err)
 	}
 	pkg, report, err := packagefile.Lint(t.Context(), fsys)
-	if err != nil || pkg == nil || len(report.Errors) != 4 || len(report.Warnings) != 2 {
+	if err != nil || pkg == nil || len(report.Errors) != 5 || len(report.Warnings) != 2 {
 		t.Errorf("Lint: package %v, report %+v, error %v", pkg, report, err)
 	}
 }

@@ -3,6 +3,7 @@ package packagefile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -72,6 +73,23 @@ func (r *Report) fail(pointer, fix, format string, args ...any) {
 func (r *Report) warn(pointer, fix, format string, args ...any) {
 	r.warnFile(ConfigFile, fix, format, args...)
 	r.Warnings[len(r.Warnings)-1].Pointer = pointer
+}
+
+// WriteText writes the report for people, and what the package does if it is
+// valid.
+func (r Report) WriteText(w io.Writer, pkg *Package, valid bool) {
+	for _, problem := range r.Errors {
+		_, _ = fmt.Fprintf(w, "error: %s\n", problem)
+	}
+	for _, problem := range r.Warnings {
+		_, _ = fmt.Fprintf(w, "warning: %s\n", problem)
+	}
+	verdict := "not valid"
+	if valid {
+		verdict = "valid"
+		_ = pkg.Describe(w)
+	}
+	_, _ = fmt.Fprintf(w, "%s: %d errors, %d warnings\n", verdict, len(r.Errors), len(r.Warnings))
 }
 
 // failFile adds an error about a file other than config.json.

@@ -32,11 +32,7 @@ func (l *linter) script(file string, info fs.FileInfo, named bool) {
 	if bytes.HasPrefix(content, []byte("\x7fELF")) {
 		return
 	}
-	// Elsewhere it may be meant, as in a text that the script writes.
-	if line, _, _ := bytes.Cut(content, []byte("\n")); found && bytes.HasSuffix(line, []byte("\r")) {
-		l.report.failFile(file, "end lines with LF alone (dos2unix; in .gitattributes: *.sh text eol=lf)",
-			"has a #! line that ends with CR and LF")
-	}
+	l.report.LineEnds(file, content)
 	switch {
 	case !found && bytes.HasPrefix(content, []byte("\xef\xbb\xbf#!")):
 		l.report.failFile(file, "save it as UTF-8 without a byte order mark", "has a byte order mark before its #! line")

@@ -16,6 +16,12 @@ import (
 // variant is the shellscript package with one file more, which says which variant it is, and so with another digest.
 func variant(t *testing.T, which string) v1.Image {
 	t.Helper()
+	return withFiles(t, image.Tree{"skyhook-package/skyhook_dir/which": image.File([]byte(which + "\n"))})
+}
+
+// withFiles is the shellscript package with these files in addition.
+func withFiles(t *testing.T, files image.Tree) v1.Image {
+	t.Helper()
 	ref, err := name.ParseReference(here(t).Registry()+"/nvidia/skyhook-packages/shellscript:1.1.0", name.Insecure)
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +30,7 @@ func variant(t *testing.T, which string) v1.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	layer, err := image.Tree{"skyhook-package/skyhook_dir/which": image.File([]byte(which + "\n"))}.Layer()
+	layer, err := files.Layer()
 	if err != nil {
 		t.Fatal(err)
 	}

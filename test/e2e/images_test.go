@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/pkg/image"
 )
 
 // movingImage is a package whose tag the test moves.
@@ -91,5 +92,30 @@ func TestPodsMountWhatTheirNamesSay(t *testing.T) {
 		if out, err := kubectl(t, "", "patch", cm, "-n", "skyhook", "--type=merge", "-p", `{"data":{"apply.sh":"evil"}}`); err == nil {
 			t.Errorf("%s can be changed: %s", cm, out)
 		}
+	}
+}
+
+// TestConfigMapOverFilesOfTheImage: a key takes the place of the image's file of its name, and of no other.
+func TestConfigMapOverFilesOfTheImage(t *testing.T) {
+	const skyhookName, repository, file = "over", "ghcr.io/skyhook-testbed/over", "/skyhook-over"
+	node := ownNode(t)
+	defaults := withFiles(t, image.Tree{
+		"skyhook-package/configmaps/default.txt": image.File([]byte("image\n")),
+		"skyhook-package/configmaps/level.txt":   image.File([]byte("image\n")),
+	})
+	if err := here(t).Push(t.Context(), defaults, repository+":1.1.0"); err != nil {
+		t.Fatal(err)
+	}
+	pkg := scripted(map[string]string{
+		"config.sh": "cd $SKYHOOK_DIR/configmaps; echo $(cat default.txt level.txt) >> " + file,
+		"level.txt": "key",
+	})
+	pkg.Image = repository
+	w := &wish{name: skyhookName, nodes: []string{node}, packages: map[string]v1alpha1.Package{"scripts": pkg}}
+	w.install(t, file)
+	reconfigure(t, w, "scripts", map[string]string{"level.txt": "another"})
+	reconfigure(t, w, "scripts", map[string]string{"level.txt": ""})
+	if got, want := onHost(t, node, "cat", file), "image key\nimage another\nimage image\n"; got != want {
+		t.Errorf("config saw %q, want %q", got, want)
 	}
 }

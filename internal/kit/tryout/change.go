@@ -13,7 +13,7 @@ type Change struct {
 	// Kind is "created", "changed" or "removed".
 	Kind string `json:"change"`
 	// Aspects in which a changed file differs: type, mode, owner, link,
-	// device, content, written or touched.
+	// device, content, written, touched or value.
 	Aspects []string `json:"aspects,omitempty"`
 	Was     *File    `json:"was,omitempty"`
 	Is      *File    `json:"is,omitempty"`
@@ -31,6 +31,8 @@ type File struct {
 	Size int64 `json:"size"`
 	// Link is a symbolic link's target.
 	Link string `json:"link,omitempty"`
+	// Value is that of a kernel setting.
+	Value string `json:"value,omitempty"`
 }
 
 // Kinds of changes.
@@ -80,6 +82,29 @@ func compare(paths []string, before, after view) []Change {
 		}
 	}
 	return fold(changes)
+}
+
+// compareSettings is compare for those of the kernel.
+func compareSettings(before, after map[string]setting) []Change {
+	var changes []Change
+	for path := range before {
+		if _, stays := after[path]; !stays {
+			changes = append(changes, Change{Path: path, Kind: removed, Was: before[path].file()})
+		}
+	}
+	for path, is := range after {
+		was, existed := before[path]
+		switch {
+		case !existed:
+			changes = append(changes, Change{Path: path, Kind: created, Is: is.file()})
+		case was.value != is.value:
+			changes = append(changes, Change{
+				Path: path, Kind: changed, Aspects: []string{aspectValue}, Was: was.file(), Is: is.file(),
+			})
+		}
+	}
+	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return changes
 }
 
 // fold counts the content of removed directories instead of listing it.

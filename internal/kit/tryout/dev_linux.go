@@ -42,8 +42,8 @@ func mountDev(target string) error {
 	if err := mountInDev(target, "shm", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=1777"); err != nil {
 		return err
 	}
-	if err := mountSystemctl(filepath.Dir(target), target); err != nil {
-		return fmt.Errorf("put a systemctl for trials in its place: %w", err)
+	if err := mountCommands(filepath.Dir(target), target); err != nil {
+		return fmt.Errorf("put a systemctl for trials there: %w", err)
 	}
 	return syscall.Mount("", target, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY|flags, "")
 }

@@ -3,6 +3,7 @@ package tryout
 import (
 	"fmt"
 	"io/fs"
+	"strings"
 )
 
 // entry is what a snapshot knows of one file.
@@ -36,6 +37,16 @@ func (e entry) whiteout() bool {
 
 func (e entry) file() *File {
 	return &File{Mode: lsMode(e.mode), Owner: fmt.Sprintf("%d:%d", e.uid, e.gid), Size: e.size, Link: e.link}
+}
+
+// setting is one of the kernel's.
+type setting struct {
+	mode  fs.FileMode
+	value string
+}
+
+func (s setting) file() *File {
+	return &File{Mode: lsMode(s.mode), Owner: "0:0", Size: int64(len(s.value)), Value: strings.TrimSpace(s.value)}
 }
 
 var typeLetters = map[fs.FileMode]byte{
@@ -75,6 +86,7 @@ const (
 	aspectWritten = "written"
 	// aspectTouched: nothing that a snapshot shows, but the kernel noted a change.
 	aspectTouched = "touched"
+	aspectValue   = "value"
 )
 
 // difference names the aspects in which a file differs.

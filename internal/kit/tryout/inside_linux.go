@@ -31,7 +31,7 @@ func Inside(ctx context.Context, warnings io.Writer) int {
 	var p plan
 	err := json.NewDecoder(orders).Decode(&p)
 	if err == nil {
-		err = p.carryOut(ctx, warnings, func(run Run) error { return tell.Encode(outcome{Run: &run}) })
+		err = p.carryOut(ctx, warnings, func(o outcome) error { return tell.Encode(o) })
 	}
 	if err != nil {
 		_ = tell.Encode(outcome{Error: err.Error()})
@@ -40,7 +40,7 @@ func Inside(ctx context.Context, warnings io.Writer) int {
 	return 0
 }
 
-func (p plan) carryOut(ctx context.Context, warnings io.Writer, tell func(Run) error) error {
+func (p plan) carryOut(ctx context.Context, warnings io.Writer, tell func(outcome) error) error {
 	warn := func(format string, args ...any) { fmt.Fprintf(warnings, "WARNING: "+format+"\n", args...) }
 	if err := p.mount(warn); err != nil {
 		return err
@@ -49,17 +49,29 @@ func (p plan) carryOut(ctx context.Context, warnings io.Writer, tell func(Run) e
 	if err != nil {
 		return err
 	}
+	if err := p.enter(); err != nil {
+		return err
+	}
 	message, err := newMessage()
 	if err != nil {
 		return err
 	}
 	defer message.close()
+	before := readSettings(settingsDir)
+	if err := p.runModes(ctx, id, message, tell); err != nil {
+		return err
+	}
+	return p.tellSettings(before, tell)
+}
+
+// runModes goes on as long as they succeed.
+func (p plan) runModes(ctx context.Context, id identity, message message, tell func(outcome) error) error {
 	for _, mode := range p.Modes {
 		run, err := p.runAgent(ctx, id, mode, message)
 		if err != nil {
 			return err
 		}
-		if err := tell(run); err != nil || run.ExitCode != 0 || ctx.Err() != nil {
+		if err := tell(outcome{Run: &run}); err != nil || run.ExitCode != 0 || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -70,7 +82,11 @@ func (p plan) carryOut(ctx context.Context, warnings io.Writer, tell func(Run) e
 func (p plan) runAgent(ctx context.Context, id identity, mode packagefile.Mode, message message) (Run, error) {
 	began := time.Now()
 	args := []string{"skyhook", AgentMode, string(mode), p.Root, id.copyDir()}
-	env := append(Trial{Env: p.Env}.environ(id), "SKYHOOK_AGENT_TERMINATION_LOG="+message.path)
+	var contained []string
+	if !p.Machine {
+		contained = containedEnv
+	}
+	env := append(Trial{Env: p.Env}.environ(id, contained...), "SKYHOOK_AGENT_TERMINATION_LOG="+message.path)
 	pid, err := syscall.ForkExec(program, args, &syscall.ProcAttr{Dir: "/", Env: env, Files: []uintptr{0, 1, 2}})
 	if err != nil {
 		return Run{}, fmt.Errorf("start the agent: %w", err)

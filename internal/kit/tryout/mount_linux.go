@@ -23,6 +23,11 @@ func (p plan) mount(warn func(format string, args ...any)) error {
 			return err
 		}
 	}
+	if !p.Machine {
+		if err := p.mountRoot(); err != nil {
+			return err
+		}
+	}
 	for _, f := range p.kernelFolders() {
 		target := filepath.Join(p.Root, f.path)
 		if info, err := os.Lstat(target); err != nil || !info.IsDir() {
@@ -85,18 +90,21 @@ func mountProcesses(target string) error {
 	return syscall.Mount("proc", target, "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "")
 }
 
-// settings are what else /proc has: the machine's. Not every kernel has them all.
-var settings = []string{"acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger"}
+// shared is what else /proc has: the machine's. Not every kernel has it all.
+var shared = []string{"acpi", "bus", "fs", "irq", "mtrr", "scsi", "sysrq-trigger"}
 
 func mountProc(target string) error {
 	if err := mountProcesses(target); err != nil {
 		return err
 	}
-	for _, name := range settings {
+	for _, name := range shared {
 		path := filepath.Join(target, name)
 		if err := bindReadOnly(path, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("make %s read-only: %w", name, err)
 		}
+	}
+	if err := mountSettings(filepath.Join(target, "sys")); err != nil {
+		return fmt.Errorf("show a copy of the kernel's settings: %w", err)
 	}
 	return nil
 }

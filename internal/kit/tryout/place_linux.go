@@ -93,8 +93,8 @@ const (
 	dataFolder = "..2026_01_01_00_00_00.000000001"
 )
 
-// clearMount removes what an earlier copy left, except links and the files of
-// steps, as a pod does.
+// clearMount removes what an earlier copy left, except the files of steps, as a
+// pod does: of keys that are gone, the package's own files show again.
 func clearMount(dir string) error {
 	found, err := filepath.Glob(filepath.Join(dir, "..[0-9]*"))
 	if err != nil {
@@ -105,7 +105,20 @@ func clearMount(dir string) error {
 			return err
 		}
 	}
-	return nil
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := hostfs.Remove(path); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 func writeMount(dir string, files map[string][]byte) error {

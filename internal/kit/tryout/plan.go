@@ -45,10 +45,12 @@ func (o overlay) mountPoint() string { return o.Dir + "/root" }
 // origin is a file that names Lower.
 func (o overlay) origin() string { return o.Dir + "/origin" }
 
-// outcome is what the child tells: a run that has ended, or why there is none.
+// outcome is what the child tells: a run that has ended, which settings of the
+// kernel all runs have changed, or why there is none.
 type outcome struct {
-	Run   *Run
-	Error string
+	Run      *Run
+	Settings []Change
+	Error    string
 }
 
 // The child's open files beside standard input and outputs.

@@ -28,13 +28,27 @@ type Report struct {
 	// Ignored are the commands of systemctl that did nothing, as there are no
 	// services: what a check learnt from them proves nothing.
 	Ignored []string `json:"ignored,omitempty"`
-	// Changes that this trial made.
+	// MayBeTheTrial says what steps of a trial that failed may have met with that
+	// hosts do not have.
+	MayBeTheTrial []string `json:"mayBeTheTrial,omitempty"`
+	// Changes that this trial made, and the settings of its copy of the kernel's.
 	Changes []Change `json:"changes"`
 	// Total is what all trials on this overlay changed in Root; only with one.
 	Total []Change `json:"total,omitzero"`
 	// Logs and State are folders of the root that the changes leave out.
 	Logs  string `json:"logs"`
 	State string `json:"state"`
+	// settings are those of the kernel that differ at the end.
+	settings []Change
+}
+
+// addSettings lists them as what they are for a host. None are kept for a later
+// run.
+func (r *Report) addSettings() {
+	r.Changes = append(r.Changes, r.settings...)
+	if r.Total != nil {
+		r.Total = append(r.Total, r.settings...)
+	}
 }
 
 // Run is one run of the agent.
@@ -85,6 +99,9 @@ func (r Report) WriteText(w io.Writer) {
 		fmt.Fprintf(w, "not tried: systemctl %s; a trial has no services, so systemctl did nothing and succeeded, and a "+
 			"check that relies on it proves nothing here\n",
 			strings.Join(r.Ignored, ", "))
+	}
+	for _, cause := range r.MayBeTheTrial {
+		fmt.Fprintf(w, "the trial may be the cause of the failure: %s\n", cause)
 	}
 	writeChanges(w, "changed by this run:", r.Changes)
 	if r.Kept != "" && !slices.EqualFunc(r.Changes, r.Total, sameChange) {
@@ -174,6 +191,8 @@ func (c Change) explain(aspect string) string {
 		return "other content"
 	case aspectWritten:
 		return "written again"
+	case aspectValue:
+		return fmt.Sprintf("%q, was %q", c.Is.Value, c.Was.Value)
 	case aspectTouched:
 		return "touched"
 	}

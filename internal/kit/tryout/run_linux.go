@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
@@ -35,6 +37,11 @@ func (t Trial) Run(ctx context.Context, stdout, stderr io.Writer) (Report, error
 	if err != nil {
 		return Report{}, err
 	}
+	if !p.Machine || t.Overlay != "" {
+		if err := t.refuse(pkg); err != nil {
+			return Report{}, err
+		}
+	}
 	id := t.identity(pkg)
 	report := Report{
 		Package: pkg.Name, Version: pkg.Version, Name: id.name, Root: root,
@@ -48,17 +55,30 @@ func (t Trial) Run(ctx context.Context, stdout, stderr io.Writer) (Report, error
 	return report, err
 }
 
-// open reads the package, and refuses it as the agent would.
+// open reads the package, and refuses it as the agent would, and admission.
 func (t *Trial) open() (*packagefile.Package, error) {
 	pkg, report, err := packagefile.Open(t.Package)
 	if err != nil {
 		return nil, err
 	}
-	if err := report.Err(); err != nil {
+	if err := errors.Join(report.Err(), t.lineEnds()); err != nil {
 		return nil, err
 	}
 	t.Package, err = absolute(packagefile.FolderOf(t.Package))
 	return pkg, err
+}
+
+// lineEnds refuses scripts that would run, and do something else than what is
+// written there.
+func (t *Trial) lineEnds() error {
+	report, err := packagefile.CheckLineEnds(t.Package)
+	if err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.ConfigMap)) {
+		report.LineEnds(filepath.Join(packagefile.ConfigMapDir, key), t.ConfigMap[key])
+	}
+	return report.Err()
 }
 
 // folders makes the paths absolute, for the child has another working
@@ -127,6 +147,7 @@ func (t Trial) runOverlay(ctx context.Context, p plan, report *Report, stdout, s
 		return err
 	}
 	report.Total, err = overlayChanges(merged{lower: o.Lower}, after)
+	report.addSettings()
 	return err
 }
 
@@ -151,13 +172,14 @@ func (t Trial) runPlain(ctx context.Context, p plan, report *Report, stdout, std
 		return err
 	}
 	report.Changes = compare(before.paths(after), before, after)
+	report.addSettings()
 	return nil
 }
 
 // run has the child carry out the plan, and adds to the report what it tells.
 func (p plan) run(ctx context.Context, report *Report, stdout, stderr io.Writer) error {
-	var ignored ignoredCommands
-	stdout, stderr = ignored.watch(stdout), ignored.watch(stderr)
+	var said told
+	stdout, stderr = said.watch(stdout), said.watch(stderr)
 	ours, theirs, err := openPipes()
 	if err != nil {
 		return err
@@ -174,16 +196,19 @@ func (p plan) run(ctx context.Context, report *Report, stdout, stderr io.Writer)
 		return explainMount("start a process in namespaces of its own", err)
 	}
 	sent := p.send(ours.plan)
-	told := report.listen(ours.outcome)
+	heard := report.listen(ours.outcome)
 	ended := child.Wait()
 	switch {
-	case sent != nil || told != nil:
-		return errors.Join(sent, told)
+	case sent != nil || heard != nil:
+		return errors.Join(sent, heard)
 	case len(report.Runs) == 0:
 		return fmt.Errorf("the run was cut off: %w", errors.Join(ended, ctx.Err()))
 	}
 	report.conclude(p.Modes)
-	report.Ignored = ignored.list()
+	report.Ignored = said.ignored()
+	if !report.Succeeded && !p.Machine {
+		report.MayBeTheTrial = said.causes()
+	}
 	return nil
 }
 
@@ -224,7 +249,10 @@ func (r *Report) listen(from io.Reader) error {
 		case o.Error != "":
 			return errors.New(o.Error)
 		}
-		r.Runs = append(r.Runs, *o.Run)
+		r.settings = append(r.settings, o.Settings...)
+		if o.Run != nil {
+			r.Runs = append(r.Runs, *o.Run)
+		}
 	}
 }
 

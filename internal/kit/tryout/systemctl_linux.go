@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// systemctlScript stands before the root's own systemctl, which in another root
-// than systemd's leaves out what it cannot do, and says so, but fails for --now.
+// systemctlScript comes before the root's own systemctl, which is told that it
+// is offline, leaves out what it cannot do, and says so, but fails for --now.
 const systemctlScript = `#!/bin/sh
 n=$#
 while [ "$n" -gt 0 ]; do
@@ -19,36 +19,44 @@ while [ "$n" -gt 0 ]; do
 	shift
 	n=$((n - 1))
 done
-exec /dev/.systemctl "$@"
+for real in /usr/bin/systemctl /bin/systemctl; do
+	[ ! -x "$real" ] || exec "$real" "$@"
+done
+echo "systemctl: command not found" >&2
+exit 127
 `
 
-// mountSystemctl hides the systemctl of the root, if there is one, behind the
-// script. It is still to be found in dev, which is the trial's own.
-func mountSystemctl(root, dev string) error {
+// commandsDir has the commands of trials. It comes first in PATH, so that the
+// root's own files stay as they are, and dpkg can replace them.
+const commandsDir = "/dev/.skyhook"
+
+// containedEnv is what steps get in addition where they cannot have services.
+// SYSTEMD_OFFLINE says what systemctl would find out itself if process 1 had
+// another root.
+var containedEnv = []string{"PATH=" + commandsDir + ":" + standardPath, "SYSTEMD_OFFLINE=1"}
+
+// mountCommands puts a systemctl for trials into dev, if the root has one.
+func mountCommands(root, dev string) error {
+	const flags = syscall.MS_NOSUID | syscall.MS_NODEV
+	dir := filepath.Join(dev, filepath.Base(commandsDir))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	if err := syscall.Mount("commands", dir, "tmpfs", flags, "mode=755"); err != nil {
+		return err
+	}
 	for _, place := range []string{"usr/bin/systemctl", "bin/systemctl"} {
-		hidden := filepath.Join(root, place)
-		if info, err := os.Lstat(hidden); err != nil || !info.Mode().IsRegular() {
+		if info, err := os.Lstat(filepath.Join(root, place)); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		moved, script := filepath.Join(dev, ".systemctl"), filepath.Join(dev, ".systemctl.sh")
-		if err := os.WriteFile(moved, nil, 0o600); err != nil {
-			return err
-		}
+		script := filepath.Join(dir, "systemctl")
 		if err := os.WriteFile(script, []byte(systemctlScript), 0o600); err != nil {
 			return err
 		}
-		if err := os.Chmod(script, 0o755); err != nil { // all may run it, as the one that it hides
+		if err := os.Chmod(script, 0o755); err != nil { // all may run it, as the one behind it
 			return err
 		}
-		if err := syscall.Mount(hidden, moved, "", syscall.MS_BIND, ""); err != nil {
-			return err
-		}
-		if err := syscall.Mount(script, hidden, "", syscall.MS_BIND, ""); err != nil {
-			return err
-		}
-		// Nothing in dev can be run, but this.
-		const readOnly = syscall.MS_BIND | syscall.MS_REMOUNT | syscall.MS_RDONLY
-		return syscall.Mount("", hidden, "", readOnly|syscall.MS_NOSUID|syscall.MS_NODEV, "")
 	}
-	return nil
+	// Nothing in dev can be run, but this.
+	return syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY|flags, "")
 }

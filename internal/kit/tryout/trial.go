@@ -81,10 +81,17 @@ func (i identity) resourceID() string {
 // one which the agent and its steps are in anyway.
 const namespacesVariable = "SKYHOOK_HOST_NAMESPACES="
 
+// standardPath is what a container runtime sets.
+const standardPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 // environ is that of a pod's container: what a container runtime sets, the
 // package's own variables, then the operator's, which win.
-func (t Trial) environ(i identity) []string {
-	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"}
+// contained is what it has for a trial, with another PATH.
+func (t Trial) environ(i identity, contained ...string) []string {
+	env := append([]string{"HOME=/"}, contained...)
+	if len(contained) == 0 {
+		env = append(env, "PATH="+standardPath)
+	}
 	for _, variable := range t.Env {
 		if !strings.HasPrefix(variable, namespacesVariable) {
 			env = append(env, variable)

@@ -58,7 +58,7 @@ func TestSkyhookName(t *testing.T) {
 
 func TestIgnoredCommands(t *testing.T) {
 	var (
-		c      ignoredCommands
+		c      told
 		passed strings.Builder
 	)
 	const text = "[out]1 Running in chroot, ignoring command 'is-active'\nx\n[err]2 Running in chroot, ignoring request: start\nRunning in chroot, ignoring command 'start'\n"
@@ -68,7 +68,7 @@ func TestIgnoredCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := c.list(); !slices.Equal(got, []string{"is-active", "start"}) || passed.String() != text {
+	if got := c.ignored(); !slices.Equal(got, []string{"is-active", "start"}) || passed.String() != text {
 		t.Errorf("got %q and %q", got, &passed)
 	}
 }

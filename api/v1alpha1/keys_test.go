@@ -67,7 +67,7 @@ func text(t *testing.T, value ast.Expr) string {
 func TestReasons(t *testing.T) {
 	reason := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`) // as the API wants it in conditions
 	seen := map[string]string{}
-	for _, c := range constants(t, "reasons.go") {
+	for _, c := range append(constants(t, "reasons.go"), constants(t, "reasons_events.go")...) {
 		kind := regexp.MustCompile(`^(Reason|NodeReason|Event)`).FindString(c.name)
 		if kind == "" {
 			t.Errorf("%s is no name of a reason", c.name)

@@ -17,8 +17,9 @@ const (
 	// ReasonWaitingForPermit: Other nodes use the whole budget, or the current batch is not over, so the node has no
 	// permit yet.
 	// Ended by: other.
-	// Do: Nothing. To let more nodes work at a time, raise `spec.interruptionBudget`, or the budget in the
-	// deployment policy. If the message says that bad batches stopped the compartment, see `FailureThreshold`.
+	// Do: Nothing: a place becomes free when a node that uses the budget is complete. How many nodes are disturbed at
+	// a time is in `spec.interruptionBudget`, or in the deployment policy. If the message says that bad batches stopped
+	// the compartment, see `FailureThreshold`.
 	ReasonWaitingForPermit = "WaitingForPermit"
 	// ReasonWaitingForDependency: A package that this one depends on is not complete on the node.
 	// Ended by: node.
@@ -186,14 +187,15 @@ const (
 	// ReasonProtectedPod: `spec.podNonInterruptLabels` matches a pod on the node. No pod is evicted while it is
 	// there.
 	// Ended by: other.
-	// Do: Let the pod finish, or delete it: `kubectl delete pod -n NAMESPACE POD`.
+	// Do: Nothing: work on the node continues when the pod ends. If it has to be sooner, ask the owner of the pod, as
+	// deleting it ends its job, with what the job has not saved. `kubectl get pod -n NAMESPACE POD -o wide` shows since when
+	// it runs.
 	ReasonProtectedPod = "ProtectedPod"
 	// ReasonEvictionRefused: The API server refused to evict the pod, usually because of a PodDisruptionBudget. The
 	// operator retries.
 	// Ended by: other.
 	// Do: `kubectl get poddisruptionbudgets -n NAMESPACE` shows which budget allows no disruption: add replicas to its
-	// workload, or fix those that are not ready. Or delete the pod, which no budget prevents: `kubectl delete pod -n
-	// NAMESPACE POD`.
+	// workload, or fix those that are not ready. Deleting the pod goes past that budget, and its service may fail.
 	ReasonEvictionRefused = "EvictionRefused"
 	// ReasonPodReturns: Each time the pod was evicted, its controller put another one on the node, despite the cordon.
 	// The operator no longer evicts it.
@@ -203,12 +205,14 @@ const (
 	ReasonPodReturns = "PodReturns"
 	// ReasonPodUnmanaged: The pod has no controller that would create it again.
 	// Ended by: other, author.
-	// Do: Delete the pod, or set `spec.drain.force` to `true`.
+	// Do: Ask the owner of the pod to end it, as deleting it ends its job for good. To have such pods evicted, set
+	// `spec.drain.force` to `true`.
 	ReasonPodUnmanaged = "PodUnmanaged"
 	// ReasonPodUsesEmptyDir: The pod has an emptyDir volume, whose data would be lost, and
 	// `spec.drain.deleteEmptyDirData` is `false`.
 	// Ended by: other, author.
-	// Do: Delete the pod, or set `spec.drain.deleteEmptyDirData` to `true`.
+	// Do: Ask the owner of the pod to save the data and to end it. To have such pods evicted, set
+	// `spec.drain.deleteEmptyDirData` to `true`: what is in their volumes is lost.
 	ReasonPodUsesEmptyDir = "PodUsesEmptyDir"
 	// ReasonPodTerminating: The pod is being deleted and has not ended.
 	// Ended by: other.
@@ -263,9 +267,9 @@ const (
 	ReasonNodeWrightRecords = "NodeWrightRecords"
 	// ReasonTaintNotTolerable: The node has a taint that the Skyhook does not tolerate.
 	// Ended by: administrator, author, other.
-	// Do: Add a toleration to `spec.additionalTolerations`, or remove the taint: `kubectl taint node NODE KEY-`. If
-	// the message says so, the operator removes the taint itself when the Skyhooks with `runtimeRequired` are
-	// complete on the node.
+	// Do: Find out who set the taint, and why: it may keep work off a host that is not healthy. If the Skyhook may work
+	// there nevertheless, add a toleration to `spec.additionalTolerations`. If the message says so, the operator removes
+	// the taint itself when the Skyhooks with `runtimeRequired` are complete on the node.
 	ReasonTaintNotTolerable = "TaintNotTolerable"
 	// ReasonWaitingForSkyhook: An earlier Skyhook is not complete on the node or, with `sequencing: all`, on all its
 	// nodes.
@@ -463,45 +467,4 @@ const (
 	// Ended by: message.
 	// Do: See the node's reason in `status.attention` of the Skyhook.
 	NodeReasonErroring = "Package(s) Erroring or Unknown"
-)
-
-// Reasons of events, in addition to those above and the types of conditions. An event reports something that happened;
-// the status says whether anything waits.
-const (
-	// EventApply: A stage begins or succeeds.
-	// Ended by: none.
-	// Do: Nothing.
-	EventApply = "Apply"
-	// EventError: A stage fails. The message has the cause.
-	// Ended by: message.
-	// Do: See the node's reason in `status.attention` of the Skyhook.
-	EventError = "Error"
-	// EventHistoryLost: The operator cannot read or write the ConfigMap with the past rollouts of the Skyhook and how
-	// long its stages took. Only `kubectl skyhook history` and time estimates depend on it. A history that cannot be
-	// read starts over.
-	// Ended by: message.
-	// Do: Change what the message names, for example with `kubectl delete configmap -n NAMESPACE NAME`.
-	EventHistoryLost = "HistoryLost"
-	// EventInterrupt: The operator evicts a pod from a node that is going to be interrupted.
-	// Ended by: none.
-	// Do: Nothing.
-	EventInterrupt = "Interrupt"
-	// EventRuntimeTaint: The operator adds the runtime taint to a node, or removes it.
-	// Ended by: none.
-	// Do: Nothing.
-	EventRuntimeTaint = "RuntimeTaint"
-	// EventState: The status of the Skyhook changes.
-	// Ended by: none.
-	// Do: Nothing.
-	EventState = "State"
-	// EventStatusRefused: The API server refuses the whole status of the Skyhook, so the operator writes it without
-	// the parts that the message names.
-	// Ended by: none.
-	// Do: Nothing. Nodes keep their status in the label `skyhook.nvidia.com/status_NAME`.
-	EventStatusRefused = "StatusRefused"
-	// EventUninstallAbandoned: Packages stay on a node, because the annotation
-	// `skyhook.nvidia.com/abandon-uninstall` names it.
-	// Ended by: none.
-	// Do: Nothing. The annotation `skyhook.nvidia.com/nodeState_NAME` of the node says which packages they are.
-	EventUninstallAbandoned = "UninstallAbandoned"
 )

@@ -17,8 +17,8 @@ func TestNames(t *testing.T) {
 		args    []string
 		printed string
 	}{
-		{"/usr/bin/skyhook", []string{"why", "--help"}, "Usage:\n  skyhook why SKYHOOK"},
-		{"/usr/bin/kubectl-skyhook", []string{"why", "--help"}, "Usage:\n  kubectl skyhook why SKYHOOK"},
+		{"/usr/bin/skyhook", []string{"why", "--help"}, "Usage:\n  skyhook why [SKYHOOK]"},
+		{"/usr/bin/kubectl-skyhook", []string{"why", "--help"}, "Usage:\n  kubectl skyhook why [SKYHOOK]"},
 		{`kubectl-skyhook.exe`, []string{"help", "node", "safe"}, "Usage:\n  kubectl skyhook node safe NODE"},
 		{"kubectl_complete-skyhook", []string{"unins"}, "uninstall\tUninstall a package"},
 	} {

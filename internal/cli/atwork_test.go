@@ -135,7 +135,7 @@ func TestStatusWithoutOperator(t *testing.T) {
 	c.put(d)
 	for _, args := range []string{"status left", "status"} {
 		out, said, err := c.run("", append(strings.Fields(args), "--namespace", "default")...)
-		if err != nil || !strings.Contains(said, "Warning: no replica of the operator in namespace default is ready, so nothing progresses") ||
+		if err != nil || !strings.Contains(said, "Warning: no replica of the operator in namespace default is ready, so nothing changes") ||
 			strings.Contains(out, "time left") {
 			t.Errorf("%s: %v\n%s%s", args, err, said, out)
 		}
@@ -203,7 +203,7 @@ func TestStatusWithoutLeader(t *testing.T) {
 				c.put(lease)
 			}
 			out, said, err := c.run("", "status", "left", "--namespace", d.Namespace)
-			const warning = "Warning: no replica of the operator in namespace default leads, by this computer's clock, so nothing progresses"
+			const warning = "Warning: no replica of the operator in namespace default leads, by this computer's clock, so nothing changes"
 			if err != nil || strings.Contains(said, warning) == (test.silent == "") || strings.Contains(out, "time left") != (test.silent == "") {
 				t.Errorf("%v\n%s%s", err, said, out)
 			}

@@ -190,7 +190,7 @@ func TestBoardChanges(t *testing.T) {
 	if want := (board.Node{Name: "worker-1", Status: "erroring", Reason: "StepFailed", Stage: "tuning apply", Group: board.GroupFailing, Packages: "1/2"}); p.nodes["worker-1"] != want {
 		t.Errorf("got %+v\nwant %+v", p.nodes["worker-1"], want)
 	}
-	if want := (board.Node{Name: "worker-2", Status: "waiting", Reason: "WaitingForPermit", Group: board.GroupWaiting, Packages: "0/0"}); p.nodes["worker-2"] != want {
+	if want := (board.Node{Name: "worker-2", Status: "waiting", Reason: "WaitingForPermit", Group: board.GroupWaiting, Packages: "0/2"}); p.nodes["worker-2"] != want {
 		t.Errorf("got %+v\nwant %+v", p.nodes["worker-2"], want)
 	}
 	s := c.stored("gpu")

@@ -261,7 +261,7 @@ func (f *fleet) warning(list []rolloutStatus, skyhook string) string {
 		all = append(all, fmt.Sprintf("there is no operator in namespace %s. If none runs in another one, which --namespace names, "+
 			"nothing progresses, and this is as it was", f.read.namespace))
 	default:
-		if d := first(operators, func(d *appsv1.Deployment) bool { return (&view{deployment: d}).down() }); d != nil {
+		if d := first(operators, func(d *appsv1.Deployment) bool { return (&view{deployment: d}).down(f.gauge.now()) }); d != nil {
 			all = append(all, f.gauge.asItWas(&view{deployment: d}))
 		}
 	}

@@ -75,7 +75,7 @@ func (p *picture) home(node string) string {
 // node draws one node.
 func (p *picture) node(see *sight, n *corev1.Node) board.Node {
 	r, err := record.Read(p.skyhook.Name, n.Annotations)
-	complete, total := (&onNode{record: r}).progress()
+	complete, total := (&onNode{record: r}).progress(p.skyhook)
 	here, why, _ := see.reason(p.skyhook.Name, n)
 	status := here.Status()
 	bar, known := p.bars[p.home(n.Name)]

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
@@ -36,6 +38,35 @@ func distinct(all []cause) []cause {
 		}
 	}
 	return out
+}
+
+// follows are reasons of what ends when something else does, which is told as well.
+var follows = []string{
+	v1alpha1.ReasonWaitingForPermit, v1alpha1.ReasonWaitingForDependency, v1alpha1.ReasonWaitingForSerial,
+	v1alpha1.ReasonWaitingForSkyhook, v1alpha1.ReasonWaitingForInterrupt, v1alpha1.ReasonWaitingForDependent,
+	v1alpha1.ReasonWaitingForUninstall, v1alpha1.ReasonBackingOff, v1alpha1.ReasonRolloutStopped, v1alpha1.ReasonFailureThreshold,
+}
+
+// rank orders causes: that nobody carries anything out, what fails, what waits for a person or an event, and what follows
+// from all that.
+func (c *cause) rank() int {
+	lost := c.Reason == v1alpha1.ReasonNodeNotReady && c.EndedBy != string(record.FreesNode)
+	switch {
+	case c.Skyhook == theOperator:
+		return 0
+	case c.behind, slices.Contains(follows, c.Reason):
+		return 3
+	case c.stage != "", lost, c.Reason == v1alpha1.ReasonRebootTimeout:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// worstFirst orders causes by rank, and keeps the order of those that are alike.
+func worstFirst(all []cause) []cause {
+	slices.SortStableFunc(all, func(a, b cause) int { return cmp.Compare(a.rank(), b.rank()) })
+	return all
 }
 
 // enders are the words for who can end a wait, as docs/reasons.md explains them.
@@ -95,15 +126,18 @@ func folded(paragraph string, columns int) []string {
 }
 
 // heed warns of what makes an answer less than it seems to be.
-func (v *view) heed(stderr io.Writer, skyhook string) {
+func (v *view) heed(stderr io.Writer, to target, skyhook string, all bool) {
 	for _, u := range v.unread {
 		fmt.Fprintln(stderr, "Warning: you may not read "+u)
 	}
 	v.caution(stderr)
 	for i := range v.Skyhooks {
-		if sk := &v.Skyhooks[i]; sk.Name == skyhook {
+		if sk := &v.Skyhooks[i]; all || sk.Name == skyhook {
 			if unplanned := unplanned(sk); unplanned != "" {
 				fmt.Fprintln(stderr, "Warning: "+unplanned)
+			}
+			if note := to.abandonedNote(sk); note != "" {
+				fmt.Fprintf(stderr, "Warning: Skyhook %s: %s\n", sk.Name, note)
 			}
 			for _, sentence := range admission.Steering(sk) {
 				fmt.Fprintf(stderr, "Warning: Skyhook %s: %s\n", sk.Name, sentence)
@@ -123,19 +157,34 @@ func (e explainer) fine(v *view, f forecast.Forecast, skyhook, node string) stri
 	if node != "" {
 		return fmt.Sprintf("Node %s: nothing waits and nothing fails%s.", node, there(v.after(f), node))
 	}
+	if skyhook == "" {
+		return everywhere(f.Skyhooks)
+	}
 	decided := named(f.Skyhooks, skyhook)
 	if sk := named(v.Skyhooks, skyhook); sk.DeletionTimestamp != nil {
 		return fmt.Sprintf("Skyhook %s: %s", skyhook, goes(sk, decided))
 	}
 	st := decided.Status
 	if st.Nodes.Total == 0 {
-		return fmt.Sprintf("Skyhook %s: spec.nodeSelectors matches no node, so there is nothing to do; compare it with %s",
-			skyhook, e.toCluster("kubectl get nodes --show-labels"))
+		return fmt.Sprintf("Skyhook %s: %s; compare it with %s",
+			skyhook, matchesNone, e.toCluster("kubectl get nodes --show-labels"))
 	}
 	if ready := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionReady); ready != nil && slices.Contains(held, ready.Reason) {
 		return fmt.Sprintf("Skyhook %s: %s; nothing waits and nothing fails.", skyhook, ready.Message)
 	}
 	return fmt.Sprintf("Skyhook %s: %s, %s nodes complete; nothing waits and nothing fails.", skyhook, st.Status, st.CompleteNodes)
+}
+
+// everywhere says that nothing waits for any Skyhook.
+func everywhere(all []v1alpha1.Skyhook) string {
+	var said []string
+	for i := range all {
+		said = append(said, fmt.Sprintf("%s %s, %s nodes complete", all[i].Name, all[i].Status.Status, all[i].Status.CompleteNodes))
+	}
+	if len(said) == 0 {
+		return "There is no Skyhook, so nothing waits and nothing fails."
+	}
+	return "Nothing waits and nothing fails: " + strings.Join(said, "; ") + "."
 }
 
 // goes is how far the deletion of a Skyhook is. decided is the Skyhook after what the operator does next; nil if it is

@@ -17,7 +17,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
-// conclude adds the command that ends a cause, where one command can.
+// conclude adds the command that ends a cause, where one command can without harm. None deletes a pod, widens a budget or
+// removes a taint: what is copied is run, and the one who set these may have had a reason.
 func (e explainer) conclude(v *view, f forecast.Forecast, c *cause) {
 	if c.later {
 		return
@@ -55,9 +56,6 @@ func (c *cause) targets(sk *v1alpha1.Skyhook, label string) string {
 		return strings.Join(c.commanded(), " ")
 	}
 	all := slices.DeleteFunc([]string{selector.String(), label}, func(s string) bool { return s == "" })
-	if len(all) == 0 {
-		return "--all"
-	}
 	return "-l '" + strings.Join(all, ",") + "'"
 }
 
@@ -66,10 +64,6 @@ func forNodes(sk *v1alpha1.Skyhook, c *cause) string {
 	switch c.Reason {
 	case v1alpha1.ReasonNodeIgnored:
 		return fmt.Sprintf("kubectl label node %s %s-", c.targets(sk, v1alpha1.LabelIgnore), v1alpha1.LabelIgnore)
-	case v1alpha1.ReasonTaintNotTolerable:
-		if c.by != "" && !c.begun && !untaints(c.Reason, c.by) { // a health checker may have set it because of what was begun
-			return fmt.Sprintf("kubectl taint node %s %s-", c.targets(sk, ""), c.by)
-		}
 	case v1alpha1.ReasonNodeStateMalformed, v1alpha1.ReasonNodeStateUnsealed:
 		if sk != nil && sk.DeletionTimestamp != nil { // without its record, nothing would be uninstalled there
 			return ""
@@ -95,13 +89,9 @@ func (e explainer) forSkyhook(v *view, f forecast.Forecast, c *cause) string {
 		return without(c.Skyhook, v1alpha1.AnnotationDisable)
 	case v1alpha1.ReasonWaitingForSkyhook, v1alpha1.ReasonTaintNotTolerable, v1alpha1.ReasonWaitingForInterrupt:
 		return e.forEarlier(named(f.Skyhooks, c.by), c)
-	case v1alpha1.ReasonProtectedPod, v1alpha1.ReasonEvictionRefused, v1alpha1.ReasonPodUnmanaged,
-		v1alpha1.ReasonPodUsesEmptyDir:
-		if namespace, pod, ok := strings.Cut(c.by, "/"); ok {
-			return fmt.Sprintf("kubectl delete pod -n %s %s", namespace, pod)
-		}
 	case v1alpha1.ReasonWaitingForPermit:
-		return e.forPermit(v, named(f.Skyhooks, c.Skyhook), c)
+		e.adviseOnPermit(v, named(f.Skyhooks, c.Skyhook), c)
+		return ""
 	case v1alpha1.ReasonFailureThreshold, v1alpha1.ReasonRolloutStopped:
 		return forStopped(named(f.Skyhooks, c.Skyhook), c)
 	}
@@ -186,8 +176,29 @@ func (e explainer) forPod(v *view, c *cause) string {
 		return "" // an interrupt in flight cannot be run again, and no uninstall
 	case v1alpha1.StageApply, v1alpha1.StageUpgrade:
 	}
-	return fmt.Sprintf("kubectl skyhook package rerun %s --skyhook %s --node %s%s", c.Package, c.Skyhook,
+	again := fmt.Sprintf("kubectl skyhook package rerun %s --skyhook %s --node %s%s", c.Package, c.Skyhook,
 		strings.Join(c.commanded(), " --node "), stage)
+	if before := v.beforeFailing(c); before != "" {
+		c.Do += e.addressed(fmt.Sprintf(" The command goes back to %s. If the cause is on the host, %#q runs the stage again once it is corrected.",
+			before, again))
+		c.first = false
+		return "kubectl skyhook rollback " + c.Skyhook
+	}
+	return again
+}
+
+// beforeFailing is what a rollback puts back, if a script failed that came with the last change: the same one would fail
+// again. Empty if it did not, or if nothing of before is retained.
+func (v *view) beforeFailing(c *cause) string {
+	sk := named(v.Skyhooks, c.Skyhook)
+	if sk == nil || c.logs == "" {
+		return ""
+	}
+	chosen, err := beforeLast(sk, retainedAmong(v.Revisions, sk, func(error) {}))
+	if err != nil || !slices.ContainsFunc(chosen, func(d retained) bool { return d.Package == c.Package }) {
+		return ""
+	}
+	return choices(chosen)
 }
 
 // notFound is how kubelets name what an env of a container refers to and is not there.

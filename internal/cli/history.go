@@ -117,15 +117,20 @@ func (r *reader) retained(ctx context.Context, sk *v1alpha1.Skyhook) ([]retained
 	if err != nil {
 		return nil, fmt.Errorf("listing controller revisions in namespace %q: %w", r.namespace, err)
 	}
+	return retainedAmong(revisions.Items, sk, func(err error) { fmt.Fprintf(r.err, "Warning: %v\n", err) }), nil
+}
+
+// retainedAmong are the definitions of a Skyhook among revisions. What cannot be read is told, and left out.
+func retainedAmong(revisions []appsv1.ControllerRevision, sk *v1alpha1.Skyhook, tell func(error)) []retained {
 	list := []retained{}
-	for i := range revisions.Items {
-		rev := &revisions.Items[i]
+	for i := range revisions {
+		rev := &revisions[i]
 		if _, pin := rev.Labels[v1alpha1.LabelPin]; pin || !metav1.IsControlledBy(rev, sk) {
 			continue
 		}
 		d, name, err := workload.ReadRevision(rev)
 		if err != nil {
-			fmt.Fprintf(r.err, "Warning: %v\n", err)
+			tell(err)
 			continue
 		}
 		_, inSpec := sk.Spec.Packages[d.Package]
@@ -138,5 +143,5 @@ func (r *reader) retained(ctx context.Context, sk *v1alpha1.Skyhook) ([]retained
 	slices.SortFunc(list, func(a, b retained) int {
 		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Generation, b.Generation), a.Since.Compare(b.Since.Time), cmp.Compare(a.Revision, b.Revision))
 	})
-	return list, nil
+	return list
 }

@@ -89,7 +89,7 @@ func (s *session) listNodes(ctx context.Context, skyhook string) error {
 	}
 	for _, o := range s.read.having(all, skyhook) {
 		n := nodeSummary{NodeName: o.node.Name, Status: see.status(skyhook, &o.node), Restarts: o.restarts()}
-		n.PackagesComplete, n.PackagesTotal = o.progress()
+		n.PackagesComplete, n.PackagesTotal = o.progress(see.selecting(skyhook, &o.node))
 		list = append(list, n)
 		row := []string{n.NodeName, shown(n.Status), fmt.Sprintf("%d/%d", n.PackagesComplete, n.PackagesTotal)}
 		if s.wide() {
@@ -141,6 +141,8 @@ func (a *app) nodeResetCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reset NODE...",
 		Short: "Remove the records of nodes, so that every package is applied again there",
+		Long: "Removes the records of nodes, so that every package is applied again there, after saying which of them are\n" +
+			"drained and rebooted for that, and which pods are evicted.",
 		Example: "  kubectl skyhook node reset worker-1 --skyhook gpu-init\n" +
 			"  kubectl skyhook node reset 'worker-.*' --skyhook gpu-init --yes",
 		Args:              cobra.MinimumNArgs(1),

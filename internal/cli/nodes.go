@@ -82,10 +82,21 @@ func (o *onNode) entries() []record.Entry {
 	return all
 }
 
-// progress counts packages. One that another version took the place of is none.
-func (o *onNode) progress() (complete, total int) {
+// progress counts the packages that a node has or needs. One that another version took the place of, or shall take, is
+// none; one that has not begun counts. sk is the Skyhook if it selects the node; nil otherwise.
+func (o *onNode) progress(sk *v1alpha1.Skyhook) (complete, total int) {
+	needed := map[string]v1alpha1.Package{}
+	if sk != nil && sk.DeletionTimestamp == nil {
+		needed = sk.Spec.Packages
+	}
+	for name, p := range needed {
+		_, begun := o.record.Packages[record.Key(name, p.Version)]
+		if !begun && (p.Uninstall == nil || !p.Uninstall.Apply) {
+			total++
+		}
+	}
 	for _, e := range o.record.Packages {
-		if e.Superseded {
+		if p, is := needed[e.Name]; e.Superseded || is && p.Version != e.Version {
 			continue
 		}
 		total++

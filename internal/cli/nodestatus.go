@@ -113,7 +113,7 @@ func statusOf(see *sight, o *onNode) nodeStatus {
 		NodeName: o.node.Name, SkyhookName: o.skyhook, Status: see.status(o.skyhook, &o.node), Packages: []board.Package{},
 		Cordoned: o.record.Cordoned, Wait: o.record.Wait,
 	}
-	n.PackagesComplete, n.PackagesTotal = o.progress()
+	n.PackagesComplete, n.PackagesTotal = o.progress(see.selecting(o.skyhook, &o.node))
 	for _, e := range o.entries() {
 		n.Packages = append(n.Packages, board.Package{
 			Name: e.Name, Version: e.Version, Stage: e.Stage, State: e.State, Restarts: e.Restarts, Image: e.Image,

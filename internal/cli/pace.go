@@ -4,8 +4,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 const (
@@ -60,7 +58,7 @@ func (r *remainder) told(left *metav1.Duration, took time.Duration, now time.Tim
 
 // tell adds to a status what is left of the estimate.
 func (r *remainder) tell(st *rolloutStatus, now time.Time) {
-	if r.left != nil && st.Status != v1alpha1.StatusComplete {
+	if r.left != nil && estimable(st) {
 		st.TimeLeft = &metav1.Duration{Duration: r.left.Duration - now.Sub(r.estimated)}
 	}
 }

@@ -120,6 +120,8 @@ func (a *app) rerunCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rerun PACKAGE",
 		Short: "Run a package again on nodes, from the beginning or from a stage",
+		Long: "Runs a package again on nodes, from the beginning or from a stage, after saying which of them are drained and\n" +
+			"rebooted for that, and which pods are evicted.",
 		Example: "  kubectl skyhook package rerun driver --skyhook gpu-init --node worker-1\n" +
 			"  kubectl skyhook package rerun driver --skyhook gpu-init --node worker-1 --stage config --yes",
 		Args:              cobra.ExactArgs(1),
@@ -171,7 +173,9 @@ func (s *session) rerun(ctx context.Context, name string, o rerun) error {
 	if len(having) == 0 {
 		return s.nothing(fmt.Sprintf("Package %q (version %s) has no state on matched nodes", name, pkg.Version))
 	}
+	change := func(n *corev1.Node) (record.Patch, error) { return rerunChange(found, n, key, v1alpha1.Stage(o.stage)) }
 	announceRerun(s.out, o, name, pkg.Version, having)
+	s.tellConsequences(ctx, o.skyhook, having, change, false)
 	question := "The package runs again from the beginning."
 	if o.stage != "" {
 		question = fmt.Sprintf("The package runs again from the '%s' stage.", o.stage)
@@ -183,9 +187,7 @@ func (s *session) rerun(ctx context.Context, name string, o rerun) error {
 	for i := range having {
 		nodes[i] = having[i].node
 	}
-	done, failed := s.write.patchNodes(ctx, "updating", nodes, func(n *corev1.Node) (record.Patch, error) {
-		return rerunChange(found, n, key, v1alpha1.Stage(o.stage))
-	})
+	done, failed := s.write.patchNodes(ctx, "updating", nodes, change)
 	fmt.Fprintf(s.out, "Successfully reset package %q on %d node(s)%s\n", name, done, s.write.dryNote())
 	return failed
 }

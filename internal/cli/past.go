@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,11 +34,16 @@ type pastRollout struct {
 	Changed []string `json:"changed,omitempty"`
 }
 
-// join tells for each rollout, the newest first, what the definitions say that came since the one before it. Those of
-// before the oldest belong to others.
+// join tells for each rollout, the newest first, how its definitions differ from those of the one before it. Where an
+// earlier operator kept none, it is what the definitions say that came since then; those of before the oldest belong to
+// others.
 func (p *past) join() {
 	for i := range p.Rollouts {
 		r := &p.Rollouts[i]
+		if i+1 < len(p.Rollouts) && r.Definitions != nil && p.Rollouts[i+1].Definitions != nil {
+			r.Changed = p.between(p.Rollouts[i+1].Definitions, r.Definitions)
+			continue
+		}
 		before := r.Generation - 1
 		if i+1 < len(p.Rollouts) {
 			before = p.Rollouts[i+1].Generation
@@ -51,6 +58,36 @@ func (p *past) join() {
 			r.Changed = append(r.Changed, d.Changes...)
 		}
 	}
+}
+
+// between says how the packages of two rollouts differ, as far as their definitions are retained.
+func (p *past) between(before, after map[string]string) []string {
+	names := joined(before, after)
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		was, had := before[name]
+		is, has := after[name]
+		if was == is {
+			continue
+		}
+		a, b := p.definition(name, was), p.definition(name, is)
+		switch {
+		case !has:
+			all = append(all, fmt.Sprintf("package %s is removed", name))
+		case !had && b != nil:
+			all = append(all, fmt.Sprintf("package %s %s", name, b.Version))
+		case a != nil && b != nil:
+			all = append(all, packageChanges(name, a.Spec, b.Spec)...)
+		default:
+			all = append(all, fmt.Sprintf("package %s changes", name))
+		}
+	}
+	return all
+}
+
+// definition is a retained one; nil if it is retained no longer.
+func (p *past) definition(pkg, revision string) *retained {
+	return first(p.Definitions, func(d *retained) bool { return d.Package == pkg && d.Revision == revision })
 }
 
 // past reads the rollouts and stage times of a Skyhook. An operator of an earlier version keeps none.

@@ -13,57 +13,34 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
-// forPermit lets one node more work in the first compartment of those that wait; empty if that is stopped, or only has to
-// wait for its batch, or for a node that does not progress, which the advice names then: the next one would go the same way.
-func (e explainer) forPermit(v *view, sk *v1alpha1.Skyhook, c *cause) string {
+// adviseOnPermit says what frees a place, unless that takes only time: what stopped the compartment, or a node that holds
+// its place and does not progress. A larger budget is never the advice, as the next node would go the same way.
+func (e explainer) adviseOnPermit(v *view, sk *v1alpha1.Skyhook, c *cause) {
 	if sk == nil {
-		return ""
+		return
 	}
 	if stalled := meta.FindStatusCondition(sk.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil &&
 		stalled.Status == metav1.ConditionTrue && stalled.Message == c.Message { // what keeps it from being prepared
 		c.EndedBy = string(record.FreesAdministrator)
 		c.Do = e.addressed("Look at what keeps the Skyhook from being prepared: `kubectl skyhook why " + sk.Name + "`.")
-		return ""
+		return
 	}
 	at := compartmentOf(v, sk, c.Nodes)
-	policy, compartment := at.policy, at.name
-	now, ok := sk.Status.CompartmentStatuses[compartment]
-	if !ok {
-		return ""
-	}
-	if now.BatchState != nil && now.BatchState.ShouldStop {
+	if now := sk.Status.CompartmentStatuses[at.name]; now.BatchState != nil && now.BatchState.ShouldStop {
 		c.Do = e.addressed("Look at what stopped the rollout: `kubectl skyhook why " + sk.Name + "`.")
-		return ""
+		return
 	}
 	if node := at.troubled(sk); node != "" {
 		c.Do = e.addressed(fmt.Sprintf("Look at node %s, which holds a place and does not progress: `kubectl skyhook why node %[1]s`.", node))
 		if first(v.Nodes, func(n *corev1.Node) bool { return n.Name == node }) == nil {
 			c.Do = e.addressed(fmt.Sprintf("Look at what is left of node %s, which is gone: `kubectl skyhook why %s`.", node, sk.Name))
 		}
-		return ""
 	}
-	if now.InProgress+now.Erroring < now.Ceiling || at.prepared != nil && at.prepared.BatchFull(sk, compartment) {
-		return ""
-	}
-	more := now.Ceiling + 1
-	budget := fmt.Sprintf(`{"count":%d,"percent":null}`, more)
-	if policy == nil {
-		return fmt.Sprintf(`kubectl patch skyhook %s --type=merge -p '{"spec":{"interruptionBudget":%s}}'`, sk.Name, budget)
-	}
-	for i := range policy.Spec.Compartments {
-		if policy.Spec.Compartments[i].Name == compartment {
-			return fmt.Sprintf(`kubectl patch deploymentpolicy %s --type=json -p `+
-				`'[{"op":"replace","path":"/spec/compartments/%d/budget","value":{"count":%d}}]'`, policy.Name, i, more)
-		}
-	}
-	return fmt.Sprintf(`kubectl patch deploymentpolicy %s --type=merge -p '{"spec":{"default":{"budget":%s}}}'`, policy.Name, budget)
 }
 
-// compartment is one of the policy that a Skyhook names; the policy is prepared if it is valid.
+// compartment is one of the policy that a Skyhook names.
 type compartment struct {
-	name     string
-	policy   *v1alpha1.DeploymentPolicy
-	prepared *rollout.Policy
+	name string
 	// homes are the compartments of all selected nodes; nil where there is only one.
 	homes map[string]string
 }
@@ -71,13 +48,12 @@ type compartment struct {
 // compartmentOf is the one that the first of some nodes belongs to.
 func compartmentOf(v *view, sk *v1alpha1.Skyhook, nodes []string) compartment {
 	at := compartment{name: rollout.DefaultCompartment}
-	at.policy = first(v.Policies, func(p *v1alpha1.DeploymentPolicy) bool { return p.Name == sk.Spec.DeploymentPolicy })
-	if at.policy == nil || len(nodes) == 0 {
+	policy := first(v.Policies, func(p *v1alpha1.DeploymentPolicy) bool { return p.Name == sk.Spec.DeploymentPolicy })
+	if policy == nil || len(nodes) == 0 {
 		return at
 	}
-	var err error
-	if at.prepared, err = rollout.PreparePolicy(at.policy); err != nil {
-		at.prepared = nil
+	prepared, err := rollout.PreparePolicy(policy)
+	if err != nil {
 		return at
 	}
 	var selected []rollout.Node
@@ -86,7 +62,7 @@ func compartmentOf(v *view, sk *v1alpha1.Skyhook, nodes []string) compartment {
 			selected = append(selected, rollout.Node{Name: n.Name, Labels: n.Labels})
 		}
 	}
-	at.homes = at.prepared.Homes(sk, selected)
+	at.homes = prepared.Homes(sk, selected)
 	at.name = at.homes[nodes[0]]
 	return at
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,14 +104,23 @@ func (s *session) plan(ctx context.Context, name string, files []string) error {
 	if err != nil {
 		return err
 	}
+	policiesFirst(manifests)
 	apply := dryApply{s.read.client, s.core, s.warned}
 	for _, m := range manifests {
 		if err := apply.put(ctx, v, m, &answer, about); err != nil {
 			return err
 		}
 	}
-	answer.Warnings = append(answer.Warnings, v.surroundings(name)...)
-	answer.Warnings = append(answer.Warnings, v.untolerated(about)...)
+	for _, sentence := range slices.Concat(v.surroundings(about), v.untolerated(about)) {
+		if !slices.Contains(answer.Warnings, sentence) {
+			answer.Warnings = append(answer.Warnings, sentence)
+		}
+	}
+	for i := range v.Skyhooks {
+		if sk := &v.Skyhooks[i]; about[sk.Name] && s.abandonedNote(sk) != "" {
+			answer.Warnings = append(answer.Warnings, fmt.Sprintf("Skyhook %s: %s", sk.Name, s.abandonedNote(sk)))
+		}
+	}
 	v.caution(s.err)
 	now := s.now()
 	f, err := forecast.Run(v.Snapshot, v.ahead(now, farAhead))
@@ -181,7 +191,7 @@ type dryApply struct {
 func (d dryApply) put(ctx context.Context, v *view, m manifest, answer *foreseen, about map[string]bool) error {
 	var stored client.Object
 	var err error
-	said := d.warned.during(func() { stored, err = d.admitted(ctx, v, m, answer) })
+	said := d.warned.during(func() { stored, err = d.admitted(ctx, v, m) })
 	switch status := apierrors.APIStatus(nil); {
 	case errors.Is(err, errMayNot):
 		answer.Unread = append(answer.Unread, fmt.Sprintf("what admission says of %s, because you may not change it; "+
@@ -199,6 +209,13 @@ func (d dryApply) put(ctx context.Context, v *view, m manifest, answer *foreseen
 	if len(said) == 0 { // perhaps because the webhooks are off
 		said = v.advice(stored)
 	}
+	if sk, is := stored.(*v1alpha1.Skyhook); is && v.added[sk.Spec.DeploymentPolicy] {
+		said = v.withPolicy(said, sk)
+		if b := sk.Spec.InterruptionBudget; b.Count != nil || b.Percent != nil { // the API server was asked without the policy
+			answer.Refused = append(answer.Refused, fmt.Sprintf("%s: spec.deploymentPolicy: deploymentPolicy and interruptionBudget "+
+				"exclude each other; remove interruptionBudget, the policy has budgets of its own", m))
+		}
+	}
 	for _, sentence := range said {
 		answer.Warnings = append(answer.Warnings, fmt.Sprintf("%s: %s", m, sentence))
 	}
@@ -213,6 +230,23 @@ func (d dryApply) put(ctx context.Context, v *view, m manifest, answer *foreseen
 		}
 	}
 	return nil
+}
+
+// policiesFirst has Skyhooks asked about when the policies that they name are known, as in whatever order they are applied.
+func policiesFirst(manifests []manifest) {
+	slices.SortStableFunc(manifests, func(a, b manifest) int { return cmp.Compare(a.resource(), b.resource()) })
+}
+
+// withPolicy corrects what admission said of a Skyhook without the policy that does not exist yet, such as that nothing
+// limits how many nodes are interrupted at a time.
+func (v *view) withPolicy(said []string, sk *v1alpha1.Skyhook) []string {
+	without := sk.DeepCopy()
+	without.Spec.DeploymentPolicy = ""
+	alone, whole := v.advice(without), v.advice(sk)
+	said = slices.DeleteFunc(slices.Clone(said), func(sentence string) bool {
+		return slices.Contains(alone, sentence) || slices.Contains(whole, sentence)
+	})
+	return append(said, whole...)
 }
 
 // errMayNot is what becomes of a question to the API server that the user has no right to ask.
@@ -244,19 +278,24 @@ func (v *view) meets() admission.Cluster {
 	return admission.Cluster{PriorityClass: v.options.Workload.PriorityClass, Nodes: v.Nodes, Skyhooks: v.Skyhooks}
 }
 
-// surroundings are what admission would warn of in the cluster that a Skyhook is in: that is not asked about it again.
-func (v *view) surroundings(name string) []string {
+// surroundings are what admission would warn of in the cluster that Skyhooks are in, as it is asked about those in files
+// only.
+func (v *view) surroundings(about map[string]bool) []string {
 	var out []string
-	if sk := named(v.Skyhooks, name); sk != nil {
+	for i := range v.Skyhooks {
+		sk := &v.Skyhooks[i]
+		if !about[sk.Name] || sk.DeletionTimestamp != nil {
+			continue
+		}
 		for _, sentence := range v.meets().Advice(sk) {
-			out = append(out, fmt.Sprintf("Skyhook %s: %s", name, sentence))
+			out = append(out, fmt.Sprintf("Skyhook %s: %s", sk.Name, sentence))
 		}
 	}
 	return out
 }
 
-// untolerated tells which nodes Skyhooks leave out because of their taints. The webhook, which answers anybody, does
-// not say that.
+// untolerated tells which nodes Skyhooks leave out because of their taints. The webhook, which answers anybody, does not
+// say that.
 func (v *view) untolerated(about map[string]bool) []string {
 	var out []string
 	known := rollout.Taints{Runtime: v.options.Workload.RuntimeTaint, Tolerated: v.options.Workload.Tolerations}
@@ -281,14 +320,12 @@ func (v *view) untolerated(about map[string]bool) []string {
 // admitted asks the API server what it would store: its defaults, and what admission says. It gets the manifest as it is
 // written, so that a value which is the zero of its type counts. The whole spec is replaced, as kubectl apply does with
 // what only it has written; annotations and labels are added.
-func (d dryApply) admitted(ctx context.Context, v *view, m manifest, answer *foreseen) (client.Object, error) {
+func (d dryApply) admitted(ctx context.Context, v *view, m manifest) (client.Object, error) {
 	have, out := &unstructured.Unstructured{}, m.written.DeepCopy()
 	have.SetGroupVersionKind(out.GroupVersionKind())
 	policy, _, _ := unstructured.NestedString(out.Object, policyPath...) // another type is for the API server to refuse
 	if v.added[policy] {
 		unstructured.RemoveNestedField(out.Object, policyPath...)
-		answer.Unread = append(answer.Unread, fmt.Sprintf("what admission says of %s together with DeploymentPolicy %s, "+
-			"because that does not exist yet; it was asked about the rest", m, policy))
 	}
 	err := d.client.Get(ctx, client.ObjectKeyFromObject(out), have)
 	verb := "create"

@@ -20,7 +20,8 @@ func (a *app) resetCommand() *cobra.Command {
 		Use:   "reset SKYHOOK",
 		Short: "Remove the records of all nodes, so that every package is applied again",
 		Long: "Removes the nodes' records of a Skyhook, so that every package is applied again on all of them, within the\n" +
-			"Skyhook's budget. Nothing is uninstalled. A rollout in batches starts again with its first batch.",
+			"Skyhook's budget. Nothing is uninstalled. A rollout in batches starts again with its first batch. Says first which\n" +
+			"nodes are drained and rebooted for that, and which pods are evicted.",
 		Example:           "  kubectl skyhook reset gpu-init\n  kubectl skyhook reset gpu-init --skip-batch-reset --yes",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -54,7 +55,9 @@ func (s *session) reset(ctx context.Context, name string, patterns []string, bat
 		fmt.Fprintf(s.out, "No nodes have state for Skyhook %q\n", name)
 		return s.resetOnlyBatches(ctx, name, batches, yes)
 	}
+	change := func(n *corev1.Node) (record.Patch, error) { return record.Reset(name, n.Annotations, n.Labels), nil }
 	announceReset(s.out, name, found, batches)
+	s.tellConsequences(ctx, name, found, change, batches)
 	if !s.write.confirmed(yes, "The packages are applied again on these nodes.") {
 		return nil
 	}
@@ -62,9 +65,7 @@ func (s *session) reset(ctx context.Context, name string, patterns []string, bat
 	for i := range found {
 		nodes[i] = found[i].node
 	}
-	done, failed := s.write.patchNodes(ctx, "resetting", nodes, func(n *corev1.Node) (record.Patch, error) {
-		return record.Reset(name, n.Annotations, n.Labels), nil
-	})
+	done, failed := s.write.patchNodes(ctx, "resetting", nodes, change)
 	fmt.Fprintf(s.out, "Successfully reset %d node(s) for Skyhook %q%s\n", done, name, s.write.dryNote())
 	if batches && ctx.Err() == nil {
 		if err := s.write.resetBatches(ctx, name); err != nil {

@@ -73,6 +73,14 @@ func (see *sight) on(skyhook string, n *corev1.Node) (situation.Situation, bool)
 	return here.Shown(h.skyhook, h.pace, h.all), true
 }
 
+// selecting is the Skyhook of that name; nil if it does not exist or does not select the node.
+func (see *sight) selecting(skyhook string, n *corev1.Node) *v1alpha1.Skyhook {
+	if h, there := see.of[skyhook]; there && see.Selects(h.skyhook, n) {
+		return h.skyhook
+	}
+	return nil
+}
+
 // status is that of a node for a Skyhook. Where the Skyhook has nothing to do any more, it is what its operator left.
 func (see *sight) status(skyhook string, n *corev1.Node) v1alpha1.Status {
 	if here, selected := see.on(skyhook, n); selected {

@@ -15,6 +15,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -236,8 +237,18 @@ func (v *view) available() time.Time {
 	return time.Time{}
 }
 
-// down reports whether the operator does not run.
-func (v *view) down() bool { return v.deployment != nil && v.deployment.Status.ReadyReplicas == 0 }
+// leads is how long a replica that renewed the lease is taken to lead: it does so every few seconds.
+const leads = time.Minute
+
+// down reports whether the operator does not run. A replica that renews the lease does, ready or not.
+func (v *view) down(now time.Time) bool {
+	if v.deployment == nil || v.deployment.Status.ReadyReplicas > 0 {
+		return false
+	}
+	renews := v.lease != nil && v.lease.Spec.RenewTime != nil && ptr.Deref(v.lease.Spec.HolderIdentity, "") != "" &&
+		now.Sub(v.lease.Spec.RenewTime.Time) < leads
+	return v.deployment.Status.Replicas == 0 || !renews
+}
 
 // caution says on standard error what an answer from the view lacks without naming it.
 func (v *view) caution(stderr io.Writer) {

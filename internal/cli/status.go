@@ -44,6 +44,8 @@ type rolloutStatus struct {
 	rate float64
 	// unplanned says that the status is of an older spec; empty if it is not.
 	unplanned string
+	// abandoned says where nothing is uninstalled any more.
+	abandoned string
 }
 
 // rolloutOf reads it from the status. One that was complete is not any more after an edit.
@@ -93,7 +95,7 @@ func (s *session) status(ctx context.Context, name string, watch bool) error {
 	if name != "" && s.output != outputName {
 		s.gauge.estimate(ctx, &list[0])
 	}
-	for _, doubt := range slices.Concat(unplannedOf(list), s.gauge.unattended(ctx, list), s.gauge.nowhere(ctx, list)) {
+	for _, doubt := range slices.Concat(unplannedOf(list), s.gauge.unattended(ctx), s.gauge.nowhere(ctx, list)) {
 		fmt.Fprintln(s.err, "Warning: "+doubt)
 	}
 	r := result{value: list, empty: noSkyhooks}
@@ -116,11 +118,11 @@ func (g gauge) nowhere(ctx context.Context, list []rolloutStatus) []string {
 	}
 	nodes, err := g.read.nodes(ctx)
 	if err != nil {
-		return nil //nolint:nilerr // it is said on top of the answer
+		return nil
 	}
 	sk, err := g.read.skyhook(ctx, list[0].Name)
 	if err != nil {
-		return nil //nolint:nilerr // as above
+		return nil
 	}
 	return admission.Cluster{Nodes: nodes}.Advice(sk)
 }
@@ -136,10 +138,11 @@ func unplannedOf(list []rolloutStatus) []string {
 	return all
 }
 
-// unattended says that nobody works on Skyhooks that are not complete; empty if somebody does, or nobody knows.
-func (g gauge) unattended(ctx context.Context, list []rolloutStatus) []string {
+// unattended says that no operator is there to carry anything out, also if all is complete: the next edit will find none.
+// Empty if there is one, or nobody knows.
+func (g gauge) unattended(ctx context.Context) []string {
 	v := &view{}
-	if allComplete(list) || g.read.settings(ctx, v) != nil {
+	if g.read.settings(ctx, v) != nil {
 		return nil
 	}
 	g.read.leader(ctx, v)
@@ -153,14 +156,14 @@ func (g gauge) unattended(ctx context.Context, list []rolloutStatus) []string {
 func (g gauge) asItWas(v *view) string {
 	var is string
 	switch {
-	case v.down():
+	case v.down(g.now()):
 		is = "is ready"
 	case !v.leaderless(g.now()).IsZero():
 		is = "leads, by this computer's clock"
 	default:
 		return ""
 	}
-	return fmt.Sprintf("no replica of the operator in namespace %s %s, so nothing progresses, and this is as it was; "+
+	return fmt.Sprintf("no replica of the operator in namespace %s %s, so nothing changes, and this is as it was; "+
 		"%s says more", g.read.namespace, is, g.read.toCluster("kubectl skyhook why SKYHOOK"))
 }
 
@@ -182,7 +185,9 @@ func (g gauge) rollouts(ctx context.Context, name string) ([]rolloutStatus, erro
 	}
 	list := []rolloutStatus{}
 	for i := range found {
-		list = append(list, rolloutOf(&found[i]))
+		st := rolloutOf(&found[i])
+		st.abandoned = g.read.abandonedNote(&found[i])
+		list = append(list, st)
 	}
 	slices.SortFunc(list, func(a, b rolloutStatus) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
@@ -191,8 +196,11 @@ func (g gauge) rollouts(ctx context.Context, name string) ([]rolloutStatus, erro
 // mostForEstimate is how many nodes an estimate is made for: it plays their whole rollout.
 const mostForEstimate = 1000
 
+// estimable reports whether it can be told how long the rest takes. Where nothing is in progress and something fails or is
+// blocked, nobody knows: the look ahead takes the next try of what fails for a success.
 func estimable(st *rolloutStatus) bool {
-	return st.Status != v1alpha1.StatusComplete && st.Nodes.Total <= mostForEstimate
+	ends := st.Nodes.InProgress > 0 || st.Nodes.Erroring+st.Nodes.Blocked == 0
+	return ends && st.Status != v1alpha1.StatusComplete && st.Nodes.Total <= mostForEstimate
 }
 
 // estimate adds how long the rest takes, if that can be told.

@@ -100,6 +100,7 @@ func (c canvas) skyhook(st *rolloutStatus) string {
 		}
 		notes = append(notes, [2]string{label, why})
 	}
+	notes = append(notes, [2]string{"abandoned", st.abandoned})
 	for _, note := range notes {
 		if note[1] != "" {
 			b.WriteString(c.line(fmt.Sprintf("  %-9s  ", note[0]), indent, note[1]))
@@ -144,6 +145,9 @@ func attentionFor(a *v1alpha1.NodeAttention, forPeople func(string) string) stri
 	return forPeople(a.Message)
 }
 
+// matchesNone is what is true of a Skyhook that counts as complete because it has nothing to do.
+const matchesNone = "spec.nodeSelectors matches no node, so there is nothing to do"
+
 // far is how far the rollout is.
 func (st *rolloutStatus) far() string {
 	complete, total, ok := strings.Cut(st.CompleteNodes, "/")
@@ -157,6 +161,8 @@ func (st *rolloutStatus) far() string {
 	switch {
 	case !ok:
 		return "the operator has not looked at it yet"
+	case st.Nodes.Total == 0 && st.CompleteNodes == "0/0":
+		return matchesNone
 	case st.Status == v1alpha1.StatusComplete && complete == total:
 		return text.Count(st.Nodes.Total, "node")
 	default:
@@ -296,11 +302,10 @@ func batchOf(s v1alpha1.CompartmentStatus) string {
 	if s.BatchState == nil {
 		return ""
 	}
-	batch := strconv.Itoa(s.BatchState.CurrentBatch)
-	if s.BatchState.ShouldStop {
-		batch += stopped
+	if s.BatchState.ShouldStop { // the current one is the next, and does not begin
+		return strconv.Itoa(max(1, s.BatchState.CurrentBatch-1)) + stopped
 	}
-	return batch
+	return strconv.Itoa(s.BatchState.CurrentBatch)
 }
 
 // measure returns how wide the columns are, and the bar between the first two of them.

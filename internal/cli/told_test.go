@@ -27,9 +27,9 @@ func TestWithoutAdvice(t *testing.T) {
 			"Nothing. If it is paused: `kubectl annotate skyhook earlier a/pause-`.", "earlier is not complete; it is paused",
 		},
 		{
-			"the node has the taint a/b=c:NoSchedule, which is not tolerated; tolerate it, or remove the taint with " +
-				"`kubectl taint node n1 a/b:NoSchedule-`",
-			"Remove it: `kubectl taint node n1 a/b:NoSchedule-`.",
+			"the node has the taint a/b=c:NoSchedule, which is not tolerated; tolerate it, or look at it with " +
+				"`kubectl describe node n1`",
+			"Look at it: `kubectl describe node n1`.",
 			"the node has the taint a/b=c:NoSchedule, which is not tolerated",
 		},
 		{"it is not Ready; delete it with `kubectl delete node n1`", "`kubectl delete node n2`", "it is not Ready; delete it with `kubectl delete node n1`"},

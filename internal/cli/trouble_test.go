@@ -15,7 +15,7 @@ import (
 // command is offered that does harm or has no effect.
 func TestTrouble(t *testing.T) {
 	const (
-		raise   = `interruptionBudget":{"count":2`
+		raise   = `interruptionBudget":{"count":`
 		again   = "Command: kubectl skyhook package rerun"
 		logs    = "kubectl skyhook package logs"
 		remove  = "Command: kubectl delete pod"

@@ -9,7 +9,9 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -27,32 +29,11 @@ func (s *session) watchStatus(ctx context.Context, name string) error {
 		}
 		return m.err
 	}
-	var (
-		last  string
-		told  []string
-		vigil vigil
-	)
+	w := &printed{session: s, name: name}
 	for {
-		list, err := s.gauge.rollouts(ctx, name)
-		if err != nil {
+		over, err := w.turn(ctx)
+		if over || err != nil {
 			return err
-		}
-		doubts := vigil.doubts(ctx, s.gauge, list)
-		for _, doubt := range doubts {
-			if !slices.Contains(told, doubt) {
-				fmt.Fprintln(s.err, "Warning: "+doubt)
-			}
-		}
-		told = doubts
-		if text := s.canvas().draw(list); text != last {
-			if last != "" {
-				fmt.Fprintln(s.out)
-			}
-			fmt.Fprint(s.out, text)
-			last = text
-		}
-		if allComplete(list) {
-			return nil
 		}
 		select {
 		case <-ctx.Done():
@@ -60,6 +41,87 @@ func (s *session) watchStatus(ctx context.Context, name string) error {
 		case <-time.After(refresh):
 		}
 	}
+}
+
+// printed is a watch whose output is no terminal.
+type printed struct {
+	*session
+	name    string
+	last    string
+	told    []string
+	vigil   vigil
+	silence silence
+	// again is when to tell of a silence that lasts.
+	again time.Time
+}
+
+// turn reads once, and prints what is new.
+func (w *printed) turn(ctx context.Context) (over bool, err error) {
+	const often = 10 * time.Second
+	list, err := w.gauge.answered(ctx, w.name)
+	silent, err := w.silence.after(err, w.now())
+	switch {
+	case ctx.Err() != nil:
+		return true, nil //nolint:nilerr // Who interrupts a watch wants no error.
+	case err != nil:
+		return true, err
+	case silent != nil && w.now().Before(w.again):
+		return false, nil
+	case silent != nil:
+		w.warn(silent)
+		w.again = w.now().Add(often)
+		return false, nil
+	}
+	w.again = time.Time{}
+	w.warn(w.vigil.doubts(ctx, w.gauge, list))
+	if text := w.canvas().draw(list); text != w.last {
+		if w.last != "" {
+			fmt.Fprintln(w.out)
+		}
+		fmt.Fprint(w.out, text)
+		w.last = text
+	}
+	return allComplete(list), nil
+}
+
+// warn tells of what was not told the last time.
+func (w *printed) warn(doubts []string) {
+	for _, doubt := range doubts {
+		if !slices.Contains(w.told, doubt) {
+			fmt.Fprintln(w.err, "Warning: "+doubt)
+		}
+	}
+	w.told = doubts
+}
+
+// answerWithin is how long a watch waits for one answer: a connection that hangs would else look like nothing new.
+const answerWithin = 5 * time.Second
+
+// answered is rollouts for a watch.
+func (g gauge) answered(ctx context.Context, name string) ([]rolloutStatus, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	return g.rollouts(ctx, name)
+}
+
+// silence is how long a watch has had no answer: an API server that restarts does not end it.
+type silence struct {
+	heard time.Time
+	lasts time.Duration
+}
+
+// after takes the end of a read, and returns what to doubt of what is shown. An error that is returned ends the watch: the
+// first read failed, or the Skyhook is gone.
+func (s *silence) after(err error, now time.Time) ([]string, error) {
+	switch {
+	case err == nil:
+		s.heard, s.lasts = now, 0
+		return nil, nil
+	case s.heard.IsZero(), apierrors.IsNotFound(err):
+		return nil, err
+	}
+	s.lasts = max(now.Sub(s.heard), time.Second)
+	return []string{fmt.Sprintf("no answer for %s, and this is as it was: %v", duration.HumanDuration(s.lasts), err)}, nil
 }
 
 // vigil is what to doubt about a status that is read again and again.
@@ -75,7 +137,7 @@ type vigil struct {
 func (v *vigil) doubts(ctx context.Context, g gauge, list []rolloutStatus) []string {
 	const often = 10 * time.Second
 	if now := g.now(); now.Sub(v.asked) >= often {
-		v.asked, v.found = now, g.unattended(ctx, list)
+		v.asked, v.found = now, g.unattended(ctx)
 	}
 	seen := v.seen
 	v.seen = unplannedOf(list)
@@ -108,12 +170,13 @@ type watchModel struct {
 	height int
 	list   []rolloutStatus
 	// vigil is for who reads; doubts are what it had to say last.
-	vigil  vigil
-	doubts []string
-	speeds speeds
-	left   remainder
-	over   bool
-	err    error
+	vigil   vigil
+	doubts  []string
+	silence silence
+	speeds  speeds
+	left    remainder
+	over    bool
+	err     error
 }
 
 // What the screen is told: that it is time to read, what was read, and how long the rest takes.
@@ -139,7 +202,7 @@ func (m *watchModel) Init() tea.Cmd {
 }
 
 func (m *watchModel) read() tea.Msg {
-	list, err := m.gauge.rollouts(m.ctx, m.name)
+	list, err := m.gauge.answered(m.ctx, m.name)
 	if err != nil {
 		return seen{err: err}
 	}
@@ -171,11 +234,8 @@ func (m *watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case timeLeft:
 		m.left.told(msg.left, msg.took, m.gauge.now())
 	case seen:
-		if m.err = msg.err; m.err == nil {
-			m.see(msg.list)
-			m.doubts = msg.doubts
-		}
-		if m.over = m.over || m.err != nil || allComplete(m.list); !m.over {
+		m.hear(msg)
+		if m.over = m.over || m.err != nil || allComplete(m.list) && m.silence.lasts == 0; !m.over {
 			return m, tea.Tick(refresh, func(time.Time) tea.Msg { return tick{} })
 		}
 	}
@@ -183,6 +243,18 @@ func (m *watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Quit
 	}
 	return m, nil
+}
+
+// hear takes an answer, or that there is none.
+func (m *watchModel) hear(msg seen) {
+	var silent []string
+	if silent, m.err = m.silence.after(msg.err, m.gauge.now()); m.err != nil {
+		return
+	}
+	if m.doubts = silent; silent == nil {
+		m.see(msg.list)
+		m.doubts = msg.doubts
+	}
 }
 
 // see takes over what was read, and how fast it goes.

@@ -26,19 +26,20 @@ import (
 
 func (a *app) whyCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "why SKYHOOK",
-		Short: "Say why a Skyhook or a node does not progress, and what to do",
-		Long: "Lists everything that does not progress: why, since when, who can end it, what to do, and, if a command can\n" +
-			"end it, that command, ready to copy. VALUE in a command stands for a value that only a person knows. Then\n" +
-			"lists the stages that run, which may hang, and for how long. The answer comes from the operator's own code and\n" +
-			"from what you may read, whether or not the operator is running. If no replica of it is ready\n" +
+		Use:   "why [SKYHOOK]",
+		Short: "Say why a Skyhook, a node or anything at all does not progress, and what to do",
+		Long: "Lists everything that does not progress, the worst first, and causes before what follows from them: why, since\n" +
+			"when, who can end it, what to do, and, if a command can end it without harm, that command, ready to copy.\n" +
+			"Without a name, it answers for all Skyhooks. VALUE in a command stands for a value that only a person knows.\n" +
+			"Then lists the stages that run, which may hang, and for how long. The answer comes from the operator's own code\n" +
+			"and from what you may read, whether or not the operator is running. If no replica of it is ready\n" +
 			"(OperatorNotReady) or leads (OperatorNotLeading), the answer says so, provided that you may list Deployments\n" +
 			"and get Leases in its namespace.",
-		Example:           "  kubectl skyhook why gpu-init\n  kubectl skyhook why node worker-1\n  kubectl skyhook why gpu-init -o json",
-		Args:              cobra.ExactArgs(1),
+		Example:           "  kubectl skyhook why\n  kubectl skyhook why gpu-init\n  kubectl skyhook why node worker-1\n  kubectl skyhook why gpu-init -o json",
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
 		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
-			return s.why(ctx, args[0], "")
+			return s.why(ctx, strings.Join(args, ""), "")
 		}),
 	}
 	c.AddCommand(&cobra.Command{
@@ -72,8 +73,8 @@ type cause struct {
 	first bool
 	// lost says that the pod did not fail, but was lost.
 	lost bool
-	// later says that nothing helps before another cause has ended.
-	later bool
+	// later says that nothing helps before another cause has ended, and behind that this one is told before.
+	later, behind bool
 	// wayOut says that it tells how to do without what a node waits for.
 	wayOut bool
 	// begun says that work has begun on the node: a person looks at it before anything is taken from it.
@@ -82,7 +83,7 @@ type cause struct {
 	logs string
 }
 
-// why answers for one Skyhook, or for one node.
+// why answers for one Skyhook, for one node, or for all Skyhooks.
 func (s *session) why(ctx context.Context, skyhook, node string) error {
 	v, err := s.read.look(ctx, node)
 	if err != nil {
@@ -106,7 +107,7 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 			r.names = append(r.names, "node/"+n)
 		}
 	}
-	v.heed(s.err, skyhook)
+	v.heed(s.err, s.target, skyhook, skyhook == "" && node == "")
 	if !s.tables() {
 		return s.print(r)
 	}
@@ -202,21 +203,24 @@ func (e explainer) causes(v *view, f forecast.Forecast, skyhook, node string) []
 	if others := v.notSelecting(node); len(others) > 0 && len(others) == len(v.Skyhooks) && len(all) == 0 {
 		all = append(all, e.unselected(node, others))
 	}
-	return distinct(all)
+	return worstFirst(distinct(all))
 }
+
+// theOperator is whom a cause is about that is about no Skyhook.
+const theOperator = "the operator"
 
 // ofOperator is that no replica of the operator works.
 func (e explainer) ofOperator(v *view, now time.Time) []cause {
 	told := func(c board.Cause) []cause {
 		c.EndedBy = "administrator"
-		return []cause{{Skyhook: "the operator", Cause: c}}
+		return []cause{{Skyhook: theOperator, Cause: c}}
 	}
 	d, silent := v.deployment, v.leaderless(now)
 	switch {
-	case v.down():
+	case v.down(now):
 		return told(board.Cause{
 			Reason: "OperatorNotReady",
-			Message: fmt.Sprintf("no replica of Deployment %s in namespace %s is ready, so nothing progresses",
+			Message: fmt.Sprintf("no replica of Deployment %s in namespace %s is ready, so nothing changes until one is",
 				d.Name, d.Namespace),
 			Do: e.addressed(fmt.Sprintf("Look at `kubectl describe deployment -n %s %s`, and read `kubectl logs -n %s deployment/%s`.",
 				d.Namespace, d.Name, d.Namespace, d.Name)),
@@ -249,7 +253,7 @@ func (e explainer) causesOf(o *outlook, sk *v1alpha1.Skyhook, nodes []corev1.Nod
 	whole := slices.DeleteFunc(e.conditions(named(o.Skyhooks, sk.Name), sk), func(c cause) bool {
 		return !c.wayOut && slices.ContainsFunc(here, func(o cause) bool { return o.Reason == c.Reason })
 	})
-	return append(whole, here...)
+	return worstFirst(append(whole, here...))
 }
 
 // conditions are what is wrong with a whole Skyhook, as far as no node tells of it: since when, the cluster itself knows;
@@ -406,5 +410,5 @@ func grouped(all []cause) []cause {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b cause) int { return cmp.Compare(len(a.Nodes), len(b.Nodes)) })
-	return out
+	return worstFirst(out)
 }

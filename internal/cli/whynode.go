@@ -118,9 +118,9 @@ func postpone(all []cause, here *situation.Situation, first string) {
 				"removes it when the host is healthy."
 		case c.Reason == first, c.Reason == v1alpha1.ReasonRebootTimeout:
 		case here.Lost():
-			c.later, c.Do = true, "Nothing before the node is Ready."
+			c.later, c.behind, c.Do = true, true, "Nothing before the node is Ready."
 		case held && c.stage != "":
-			c.later, c.Do = true, "Nothing before "+first+" has ended."+c.logs
+			c.later, c.behind, c.Do = true, true, "Nothing before "+first+" has ended."+c.logs
 		}
 	}
 }

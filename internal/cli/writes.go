@@ -148,24 +148,31 @@ func compartments(names []string) string {
 
 func (a *app) abandonCommand() *cobra.Command {
 	var (
-		yes   bool
-		nodes []string
+		yes, revert bool
+		nodes       []string
 	)
 	c := &cobra.Command{
 		Use:   "abandon SKYHOOK --node NODE",
 		Short: "Stop uninstalling on nodes; what is installed there stays",
 		Long: "Leaves the packages of a Skyhook on nodes where they cannot be uninstalled, so that the deletion of the\n" +
 			"Skyhook or the removal of a package can end. What is on those hosts stays there, and nothing uninstalls it\n" +
-			"later.",
-		Example:           "  kubectl skyhook abandon gpu-init --node worker-7",
+			"later, until --revert ends that: on all nodes, or on those that --node names.",
+		Example: "  kubectl skyhook abandon gpu-init --node worker-7\n" +
+			"  kubectl skyhook abandon gpu-init --revert",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
 		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			switch {
+			case revert:
+				return s.revertAbandon(ctx, args[0], nodes, yes)
+			case len(nodes) == 0:
+				return errNoNode
+			}
 			return s.abandon(ctx, args[0], nodes, yes)
 		}),
 	}
 	a.nodeFlag(c, &nodes)
-	_ = c.MarkFlagRequired("node")
+	c.Flags().BoolVar(&revert, "revert", false, "uninstall there again what the spec asks for")
 	confirmFlag(c, &yes)
 	return c
 }

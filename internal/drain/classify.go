@@ -2,6 +2,7 @@ package drain
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -73,20 +74,16 @@ func (o Options) judge(pod *corev1.Pod, refused map[types.UID]string, now time.T
 	case finished(pod) || o.isPackagePod(pod):
 	case o.protects(pod):
 		b.Reason = v1alpha1.ReasonProtectedPod
-		b.Message = "protected by spec.podNonInterruptLabels; eviction begins when no protected pod is left"
-		if controlledBy(pod, "apps", "DaemonSet") {
-			b.Message = "protected by spec.podNonInterruptLabels; DaemonSet " + metav1.GetControllerOfNoCopy(pod).Name +
-				" creates it again wherever it is deleted: keep the DaemonSet off the node, or change spec.podNonInterruptLabels"
-		}
+		b.Message = protection(pod)
 	case staysOnNode(pod) || o.isSelf(pod):
 	case pod.DeletionTimestamp != nil:
 		b.terminating(pod, now)
 	case b.Controller == "" && !o.Force:
 		b.Reason = v1alpha1.ReasonPodUnmanaged
-		b.Message = "no controller would create it again; delete it, or set spec.drain.force: true"
+		b.Message = "no controller would create it again; its owner can end it, or set spec.drain.force: true"
 	case usesEmptyDir(pod) && !o.DeleteEmptyDirData:
 		b.Reason = v1alpha1.ReasonPodUsesEmptyDir
-		b.Message = "the data in its emptyDir volumes would be lost; delete it, or set spec.drain.deleteEmptyDirData: true"
+		b.Message = "the data in its emptyDir volumes would be lost; its owner can end it, or set spec.drain.deleteEmptyDirData: true"
 	case o.Memory.returns(b.Pod) >= mayReturn:
 		b.Reason, b.Message = v1alpha1.ReasonPodReturns, o.Memory.returning(pod)
 	case wasRefused:
@@ -95,6 +92,20 @@ func (o Options) judge(pod *corev1.Pod, refused map[types.UID]string, now time.T
 		b.Reason, b.Message = v1alpha1.ReasonEvicting, "eviction requested"
 	}
 	return b
+}
+
+// protection says what keeps a protected pod, and what runs it: people know jobs rather than pods.
+func protection(pod *corev1.Pod) string {
+	const by = "protected by spec.podNonInterruptLabels"
+	owner := metav1.GetControllerOfNoCopy(pod)
+	switch {
+	case owner == nil:
+		return by + "; eviction begins when no protected pod is left"
+	case controlledBy(pod, "apps", "DaemonSet"):
+		return by + "; DaemonSet " + owner.Name +
+			" creates it again wherever it is deleted: keep the DaemonSet off the node, or change spec.podNonInterruptLabels"
+	}
+	return fmt.Sprintf("%s, run by %s %s; eviction begins when no protected pod is left", by, owner.Kind, owner.Name)
 }
 
 func (b *Blocker) terminating(pod *corev1.Pod, now time.Time) {

@@ -27,7 +27,7 @@ func TestSummary(t *testing.T) {
 		{name: "clear"},
 		{
 			name: "protected goes first", pods: every, options: "training", reason: "ProtectedPod", since: created,
-			message: "pod a/train: protected by spec.podNonInterruptLabels; eviction begins when no protected pod is left",
+			message: "pod a/train: protected by spec.podNonInterruptLabels, run by ReplicaSet owner; eviction begins when no protected pod is left",
 		},
 		{
 			name: "protected, and it comes back", options: "training", reason: "ProtectedPod", since: created,
@@ -42,12 +42,12 @@ func TestSummary(t *testing.T) {
 		},
 		{
 			name: "then unmanaged", pods: every[:4], reason: "PodUnmanaged", since: created,
-			message: "pod a/bare: no controller would create it again; delete it, or set spec.drain.force: true",
+			message: "pod a/bare: no controller would create it again; its owner can end it, or set spec.drain.force: true",
 		},
 		{
 			name: "then emptyDir", pods: every[:3], reason: "PodUsesEmptyDir", since: created,
 			message: "pod a/data: the data in its emptyDir volumes would be lost; " +
-				"delete it, or set spec.drain.deleteEmptyDirData: true",
+				"its owner can end it, or set spec.drain.deleteEmptyDirData: true",
 		},
 		{
 			name: "then terminating", pods: every[:2], reason: "PodTerminating", message: "pod a/terminating: being deleted",

@@ -56,7 +56,20 @@ func (w *world) disrupt(pod *corev1.Pod) string {
 			return fmt.Sprintf("Cannot evict pod as it would violate the pod's disruption budget. "+
 				"The disruption budget %s needs %d healthy pods and has %d currently", b.name, b.needed, b.healthy)
 		}
-		b.back = append(b.back, w.now.Add(replaced))
+		if !w.drainsEnd() {
+			b.back = append(b.back, w.now.Add(replaced))
+		}
 	}
 	return ""
+}
+
+// drainsEnd reports whether a drain has a time limit. How long others take is a guess, and must not be what exceeds it: then
+// a stop would be foretold that does not come.
+func (w *world) drainsEnd() bool {
+	for _, s := range w.cluster.Skyhooks() {
+		if d := s.Spec.Drain; d != nil && d.TimeoutSeconds != nil && *d.TimeoutSeconds > 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -174,6 +174,25 @@ func TestRun(t *testing.T) {
 			v1alpha1.StatusComplete, nil,
 		},
 		{
+			"a guess does not exceed the time limit of a drain",
+			forecast.Snapshot{
+				Nodes: nodes(1), Skyhooks: []v1alpha1.Skyhook{skyhook(func(s *v1alpha1.Skyhook) {
+					reboots(s)
+					s.Spec.Drain = &v1alpha1.Drain{TimeoutSeconds: new(int64(30))}
+				})},
+				Pods: []corev1.Pod{
+					replicated("web-1", "n00", map[string]string{"app": "web"}), replicated("web-2", "n00", map[string]string{"app": "web"}),
+				},
+				Budgets: []policyv1.PodDisruptionBudget{{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+					Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+					Status:     policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 3, DesiredHealthy: 2, DisruptionsAllowed: 1},
+				}},
+			},
+			[]string{"n00 #0 0s..6m0s " + rebooting + " evicts shop/web-1, shop/web-2"},
+			v1alpha1.StatusComplete, nil,
+		},
+		{
 			"batches of a policy",
 			forecast.Snapshot{
 				Nodes: nodes(4),

@@ -35,6 +35,9 @@ type Rollout struct {
 	// Nodes is how many were not complete, at most at a time; Failures, how many of them failed.
 	Nodes    int `json:"nodes"`
 	Failures int `json:"failures"`
+	// Definitions are the names under which those of its packages are retained, by package: what is in the spec twice, as
+	// after a rollback, is retained once. An earlier version of the operator wrote none.
+	Definitions map[string]string `json:"definitions,omitempty"`
 }
 
 // Rollouts are the last ones of a Skyhook, the newest first, at most one for a generation.
@@ -47,6 +50,10 @@ type Seen struct {
 	Author     string
 	// Incomplete counts the nodes that are not complete, Failed those that failed, also if they do no longer.
 	Incomplete, Failed int
+	// FailedBefore counts the nodes that failed in the rollout before this one. Definitions are needed only if a rollout
+	// begins, see Rollout.
+	FailedBefore int
+	Definitions  map[string]string
 	// CompleteSince is when all nodes became complete, if that is known.
 	CompleteSince time.Time
 	Now           time.Time
@@ -57,18 +64,29 @@ func (r Rollouts) Begins(s Seen) bool {
 	return s.Incomplete > 0 && (len(r) == 0 || s.Generation > max(r[0].Generation, r[0].CompleteUntil))
 }
 
+// Began is when the rollout of a generation began: now, if it is not listed.
+func (r Rollouts) Began(generation int64, now time.Time) time.Time {
+	if len(r) > 0 && generation <= max(r[0].Generation, r[0].CompleteUntil) {
+		return r[0].Started.Time
+	}
+	return now
+}
+
 // Next returns the rollouts as they are after a pass, and whether one began or ended. It may be asked again: what is
 // listed stays, and an end that was missed is noted by the next pass.
 func (r Rollouts) Next(s Seen) (next Rollouts, turned bool) {
 	now := metav1.NewTime(s.Now.Truncate(time.Second))
 	next = slices.Clone(r)
 	if r.Begins(s) {
+		if len(next) > 0 {
+			next[0].Failures = max(next[0].Failures, s.FailedBefore)
+		}
 		if len(next) > 0 && next[0].Ended.IsZero() {
 			next[0].Ended, next[0].SupersededBy = now, s.Generation
 		}
 		begun := Rollout{
 			Generation: s.Generation, Author: string(bytes.ToValidUTF8([]byte(s.Author)[:min(len(s.Author), maxAuthor)], nil)),
-			Started: now, Nodes: s.Incomplete, Failures: s.Failed,
+			Started: now, Nodes: s.Incomplete, Failures: s.Failed, Definitions: s.Definitions,
 		}
 		next = slices.Insert(next, 0, begun)
 		return next[:min(len(next), MaxRollouts)], true

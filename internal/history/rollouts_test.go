@@ -66,6 +66,16 @@ func TestNext(t *testing.T) {
 			Rollouts{with(func(r *Rollout) { r.Ended, r.CompleteUntil = at(10), 4 })},
 			true,
 		},
+		{
+			"what failed before it is a failure of the one before",
+			Rollouts{open},
+			Seen{Generation: 4, Author: "argo", Incomplete: 4, FailedBefore: 3, Now: at(10).Time},
+			Rollouts{
+				{Generation: 4, Author: "argo", Started: at(10), Nodes: 4},
+				with(func(r *Rollout) { r.Ended, r.SupersededBy, r.Failures = at(10), 4, 3 }),
+			},
+			true,
+		},
 		{"an edit that concerns no node", Rollouts{ended}, seen(4, 0, 0), Rollouts{until}, false},
 		{"a node that comes after it", Rollouts{until}, seen(4, 1, 0), Rollouts{until}, false},
 		{"the next edit", Rollouts{until}, seen(5, 4, 2), Rollouts{begun(5), until}, true},

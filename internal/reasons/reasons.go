@@ -1,4 +1,4 @@
-// Package reasons has what the comments of api/v1alpha1/reasons.go say of each reason.
+// Package reasons has what the comments of api/v1alpha1/reasons*.go say of each reason.
 package reasons
 
 // Text is what people are told of a reason, in Markdown. Words in capitals stand for names.

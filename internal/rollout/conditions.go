@@ -165,7 +165,7 @@ func (c conditions) excluded(sum *summary) {
 	tainted, ignored := sum.heldFor(v1alpha1.ReasonTaintNotTolerable), sum.heldFor(v1alpha1.ReasonNodeIgnored)
 	message := "no selected node has a taint that this Skyhook does not tolerate"
 	if tainted.count > 0 {
-		helps := "add tolerations to spec.additionalTolerations, or remove the taints"
+		helps := "add tolerations to spec.additionalTolerations, or find out who set the taints, and why"
 		if sum.taintsStay() {
 			helps = "status.attention says for each what takes its taint off"
 		}

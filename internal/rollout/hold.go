@@ -160,8 +160,8 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, awaited *v1a
 		message := fmt.Sprintf("the node has the taint %s, which the Skyhook does not tolerate; ", taint.ToString())
 		if !own || awaited == nil {
 			by := fmt.Sprintf("%s:%s", taint.Key, taint.Effect)
-			hold = holdTainted(record.FreesAdministrator, message+fmt.Sprintf("add a toleration to spec.additionalTolerations, "+
-				"or remove the taint with `kubectl taint node %s %s-`", node.Name, by))
+			hold = holdTainted(record.FreesAdministrator, message+"add a toleration to spec.additionalTolerations, "+
+				"or find out who set the taint, and why")
 			hold.By = by
 			return hold
 		}

@@ -182,7 +182,7 @@ func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
 		operator = "other: the node has the taint skyhook.nvidia.com=runtime-required:NoSchedule, which the Skyhook does not tolerate; " +
 			"the operator removes the taint when the Skyhooks with runtimeRequired are complete on the node"
 		person = "administrator: the node has the taint %s, which the Skyhook does not tolerate; add a toleration to " +
-			"spec.additionalTolerations, or remove the taint with `kubectl taint node n1 %s:NoSchedule-`"
+			"spec.additionalTolerations, or find out who set the taint, and why"
 	)
 	runtime := corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule}
 	team := corev1.Taint{Key: "team", Effect: corev1.TaintEffectNoSchedule}
@@ -197,10 +197,10 @@ func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
 		want     string
 	}{
 		{"it goes", false, gpu, []corev1.Taint{runtime}, operator},
-		{"it stays", false, nil, []corev1.Taint{runtime}, fmt.Sprintf(person, runtime.ToString(), runtime.Key)},
+		{"it stays", false, nil, []corev1.Taint{runtime}, fmt.Sprintf(person, runtime.ToString())},
 		{"required", true, gpu, []corev1.Taint{runtime}, ""},
-		{"another as well", false, gpu, []corev1.Taint{runtime, team}, fmt.Sprintf(person, "team:NoSchedule", "team")},
-		{"only another", false, gpu, []corev1.Taint{team}, fmt.Sprintf(person, "team:NoSchedule", "team")},
+		{"another as well", false, gpu, []corev1.Taint{runtime, team}, fmt.Sprintf(person, "team:NoSchedule")},
+		{"only another", false, gpu, []corev1.Taint{team}, fmt.Sprintf(person, "team:NoSchedule")},
 		{"it waits for one that is paused", false, paused, []corev1.Taint{runtime}, strings.Replace(operator, "other", "administrator", 1) + ", but Skyhook gpu is paused or disabled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
 			h := rollout.HoldNode(s, n1, rollout.Taints{Runtime: runtime}, c.awaited)
 			if h != nil {
 				got = string(h.Frees) + ": " + h.Message
-				if named := strings.Contains(h.Message, "`kubectl taint node n1 "+h.By+"-`"); named != strings.Contains(c.want, "additionalTolerations") {
+				if taint := strings.Contains(h.By, ":"); taint != strings.Contains(c.want, "additionalTolerations") {
 					t.Errorf("held by %q: %s", h.By, h.Message)
 				}
 			}

@@ -205,7 +205,7 @@ func TestConditions(t *testing.T) {
 	})
 	wantMessages := map[string]string{
 		v1alpha1.ConditionTaintNotTolerable: "1 node is excluded by taints that this Skyhook does not tolerate (n2); " +
-			"add tolerations to spec.additionalTolerations, or remove the taints",
+			"add tolerations to spec.additionalTolerations, or find out who set the taints, and why",
 		v1alpha1.ConditionNodesIgnored: "2 nodes are excluded by the label skyhook.nvidia.com/ignore=true (n3, n4); " +
 			"include a node with `kubectl label node NODE skyhook.nvidia.com/ignore-`",
 		v1alpha1.ConditionStalled:     "node n1: StepFailed: trouble: StepFailed",

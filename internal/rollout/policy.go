@@ -156,13 +156,6 @@ func (p *Policy) Homes(s *v1alpha1.Skyhook, nodes []Node) map[string]string {
 	return homes
 }
 
-// BatchFull reports whether the running batch of a compartment has all its nodes: a larger budget lets no other start.
-func (p *Policy) BatchFull(s *v1alpha1.Skyhook, compartment string) bool {
-	k := slices.IndexFunc(p.compartments, func(c compartmentSpec) bool { return c.name == compartment })
-	c := s.Status.CompartmentStatuses[compartment]
-	return k >= 0 && c.BatchState != nil && p.compartments[k].strategy.full(*c.BatchState, c.Matched)
-}
-
 // match returns for each node a bit per compartment that selects it, and for each compartment the number of such nodes.
 // A selector sees only the labels under keys, and few combinations of their values exist, so each is judged once.
 func (p *Policy) match(nodes []Node) (masks []uint64, matched [maxCompartments]int) {

@@ -85,7 +85,7 @@ func TestPlurals(t *testing.T) {
 	})
 	for kind, want := range map[string]string{
 		"TaintNotTolerable": "1 node is excluded by taints that this Skyhook does not tolerate (n1); add tolerations to " +
-			"spec.additionalTolerations, or remove the taints",
+			"spec.additionalTolerations, or find out who set the taints, and why",
 		"NodesIgnored": "2 nodes are excluded by the label skyhook.nvidia.com/ignore=true (n2, n3); " +
 			"include a node with `kubectl label node NODE skyhook.nvidia.com/ignore-`",
 		"Reconciling": "the Skyhook is being removed from 1 node: n1",

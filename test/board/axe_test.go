@@ -44,7 +44,7 @@ func TestAccessibility(t *testing.T) {
 		}
 	}
 	eval[any](b, string(axe)+"; null")
-	b.sees(".badge.erroring", "batch 2 stopped")
+	b.sees(".badge.erroring", "batch 1 stopped")
 	check("the board")
 	b.opensFirst()
 	b.sees("#pane .log", "vm.nr_hugepages")

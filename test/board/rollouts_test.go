@@ -52,7 +52,7 @@ func TestRollouts(t *testing.T) {
 		b := open(t, c.board(t))
 		b.sees("h2", "erroring", "38 of 200 nodes complete")
 		b.sees("#attention", "gpu-init-0147", "StepFailed", "tuning-apply exited with 2: no such sysctl")
-		b.sees(".badge.erroring", "batch 2 stopped")
+		b.sees(".badge.erroring", "batch 1 stopped")
 		b.do(chromedp.Click(chromedp.CSS("#attention button")))
 		b.sees("#pane", "gpu-init-0147", "StepFailed", "kubectl skyhook package rerun tuning --skyhook gpu-init --node gpu-init-0147")
 		b.drawn("board-stopped")

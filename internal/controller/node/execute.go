@@ -383,6 +383,6 @@ func (i *item) nameTaken(ctx context.Context, pod *corev1.Pod) (taken, err error
 	case metav1.IsControlledBy(&live, s):
 		return unlabelled(&live), nil
 	}
-	return fmt.Errorf("pod %s/%s exists but does not belong to Skyhook %s; delete it with `kubectl delete pod -n %s %s`",
-		pod.Namespace, pod.Name, s.Name, pod.Namespace, pod.Name), nil
+	return fmt.Errorf("pod %s/%s exists but does not belong to Skyhook %s; find out who created it, because the stage "+
+		"needs its name", pod.Namespace, pod.Name, s.Name), nil
 }

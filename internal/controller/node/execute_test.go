@@ -198,8 +198,8 @@ func TestNameTaken(t *testing.T) {
 		told   string
 	}{
 		{"by ours", func(*corev1.Pod) {}, ""},
-		{"by nobody's, with our labels", func(p *corev1.Pod) { p.OwnerReferences = nil }, " exists but does not belong to Skyhook demo; delete it"},
-		{"by a Skyhook's of that name before", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-before" }, " exists but does not belong to Skyhook demo; delete it"},
+		{"by nobody's, with our labels", func(p *corev1.Pod) { p.OwnerReferences = nil }, " exists but does not belong to Skyhook demo; find out who created it"},
+		{"by a Skyhook's of that name before", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-before" }, " exists but does not belong to Skyhook demo; find out who created it"},
 		{"by ours without its label, which is in no cache", func(p *corev1.Pod) { p.Labels = nil }, " has lost its label skyhook.nvidia.com/name"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -205,7 +205,7 @@ func TestPodWithoutItsLabel(t *testing.T) {
 				}
 			}
 			r := w.record("demo")
-			if r.Wait == nil || r.Wait.Reason != v1alpha1.ReasonWaitingForOtherPods || !tellsOf(r.Wait.Message, left.Items[0].Name, v1alpha1.LabelName, "delete the pod") {
+			if r.Wait == nil || r.Wait.Reason != v1alpha1.ReasonWaitingForOtherPods || !tellsOf(r.Wait.Message, left.Items[0].Name, v1alpha1.LabelName, "stop what removes the label") {
 				t.Errorf("after five minutes it waits for %+v", r.Wait)
 			}
 			c.strips = false

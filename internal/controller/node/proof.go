@@ -148,6 +148,6 @@ func unlabelled(pod *corev1.Pod) error {
 		return nil
 	}
 	return fmt.Errorf("pod %s/%s has lost its label %s, so the operator does not see it; stop what removes the label, "+
-		"such as a webhook, then delete the pod with `kubectl delete pod -n %s %s`",
-		pod.Namespace, pod.Name, v1alpha1.LabelName, pod.Namespace, pod.Name)
+		"such as a webhook; the stage runs again when the pod is gone",
+		pod.Namespace, pod.Name, v1alpha1.LabelName)
 }

@@ -31,7 +31,7 @@ func TestProof(t *testing.T) {
 		{"the cache has the pod", nil, true, ""},
 		{"the pod has ended", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, false, ""},
 		{"it is on another node", func(p *corev1.Pod) { p.Spec.NodeName = "other" }, false, ""},
-		{"it lost its label", func(p *corev1.Pod) { p.Labels = nil }, false, "delete the pod"},
+		{"it lost its label", func(p *corev1.Pod) { p.Labels = nil }, false, "stop what removes the label"},
 		{"its owner is gone", func(p *corev1.Pod) { p.OwnerReferences = nil }, false, "does not show it"},
 		{"it is the operator's own", func(p *corev1.Pod) { p.Labels, p.OwnerReferences = nil, nil }, false, ""},
 	} {

@@ -17,6 +17,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/history"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 const (
@@ -29,9 +30,9 @@ const (
 // past is what this process knows of the history of a Skyhook and did not write yet.
 type past struct {
 	stages history.Stages
-	// failed are the nodes that were seen failing with this generation.
-	failed     map[string]bool
-	generation int64
+	// failed are the nodes that were seen failing with this generation, and failedBefore with the one before it.
+	failed, failedBefore map[string]bool
+	generation           int64
 	// due is when it is to be written; zero while nothing is.
 	due time.Time
 	// again is how long after the pass that is; 0 while nothing is, or no pass looked.
@@ -53,7 +54,7 @@ func (p *pass) remember(ctx context.Context) {
 	if s.Status.ObservedGeneration != s.Generation || past.told != "" && now.Before(past.due) {
 		return
 	}
-	err := p.updateHistory(ctx, past.look(s, p.in.Nodes, now))
+	err := p.updateHistory(ctx, now)
 	switch o := obstacleOf(err); {
 	case err == nil:
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err): // the cache is behind
@@ -67,21 +68,31 @@ func (p *pass) remember(ctx context.Context) {
 	}
 }
 
-// look sums up what the nodes are at.
-func (p *past) look(s *v1alpha1.Skyhook, nodes []rollout.Node, now time.Time) history.Seen {
+// look sums up what the nodes are at. What failed before the rollout of this generation began is a failure of the one
+// before: a rollback is not what broke the nodes that it repairs.
+func (p *past) look(s *v1alpha1.Skyhook, nodes []rollout.Node, rollouts history.Rollouts, now time.Time) history.Seen {
 	if p.generation != s.Generation {
-		p.generation, p.failed = s.Generation, map[string]bool{}
+		p.generation, p.failedBefore, p.failed = s.Generation, p.failed, map[string]bool{}
+	}
+	if p.failedBefore == nil {
+		p.failedBefore = map[string]bool{}
 	}
 	seen := history.Seen{Generation: s.Generation, Now: now}
+	began := rollouts.Began(s.Generation, now)
 	for i := range nodes {
-		if !nodes[i].Facts.Complete {
+		n := &nodes[i]
+		if !n.Facts.Complete {
 			seen.Incomplete++
 		}
-		if nodes[i].Facts.FailedRun {
-			p.failed[nodes[i].Name] = true
+		switch before := n.Failure != nil && !n.Failure.Since.IsZero() && n.Failure.Since.Time.Before(began); {
+		case !n.Facts.FailedRun:
+		case before:
+			p.failedBefore[n.Name] = true
+		default:
+			p.failed[n.Name] = true
 		}
 	}
-	seen.Failed = len(p.failed)
+	seen.Failed, seen.FailedBefore = len(p.failed), len(p.failedBefore)
 	if ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady); ready != nil &&
 		ready.Status == metav1.ConditionTrue {
 		seen.CompleteSince = ready.LastTransitionTime.Time
@@ -89,20 +100,22 @@ func (p *past) look(s *v1alpha1.Skyhook, nodes []rollout.Node, now time.Time) hi
 	return seen
 }
 
-func (p *pass) updateHistory(ctx context.Context, seen history.Seen) error {
+func (p *pass) updateHistory(ctx context.Context, now time.Time) error {
 	past := &p.known.past
 	have, err := p.historyOf(ctx)
 	if err != nil {
 		return err
 	}
 	rollouts, unreadable := history.ReadRollouts(have.Data)
+	seen := past.look(p.skyhook, p.in.Nodes, rollouts, now)
 	if rollouts.Begins(seen) {
+		seen.Definitions = definitionsOf(p.skyhook)
 		if seen.Author, err = authorOf(ctx, p.Live, p.skyhook); err != nil {
 			return err
 		}
 	}
 	next, turned := rollouts.Next(seen)
-	switch now := seen.Now; {
+	switch {
 	case turned, unreadable != nil:
 	case len(past.stages) == 0 && reflect.DeepEqual(next, rollouts):
 		past.due, past.told = time.Time{}, ""
@@ -129,6 +142,15 @@ func (p *pass) updateHistory(ctx context.Context, seen history.Seen) error {
 		past.told = "" // it is over
 	}
 	return nil
+}
+
+// definitionsOf are the names under which the definitions of the packages are retained.
+func definitionsOf(s *v1alpha1.Skyhook) map[string]string {
+	all := make(map[string]string, len(s.Spec.Packages))
+	for name := range s.Spec.Packages {
+		all[name] = workload.DefinitionOf(s, name).Hash()
+	}
+	return all
 }
 
 // historyOf reads the ConfigMap with the history of a Skyhook; an empty one if there is none.

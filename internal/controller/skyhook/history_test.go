@@ -73,6 +73,8 @@ func (w *pastWorld) become(status string, names ...string) {
 		switch status {
 		case "failing":
 			e.State = v1alpha1.StateErroring
+		case "failing since now":
+			e.State, e.Since = v1alpha1.StateErroring, metav1.NewTime(w.clock.Now())
 		case "behind":
 			e.Version = "0.1.0"
 		}
@@ -135,6 +137,34 @@ func (w *pastWorld) expect(minutes float64, writes int, again time.Duration, say
 	}
 }
 
+// TestHistoryOfARollback: a failure belongs to the rollout whose content failed, also if the next one comes before it is
+// written, or another process sees that.
+func TestHistoryOfARollback(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		w := newPast(t)
+		w.become("behind", "n1", "n2")
+		w.at(0)
+		w.clock.SetTime(start.Add(time.Minute))
+		w.become("failing since now", "n1")
+		w.at(2)
+		if dies {
+			w.dies()
+		}
+		w.edit(2)
+		w.at(3)
+		if got, want := w.says(), "2 kubectl-edit 3- 2/0; 1 kubectl-edit 0-3 by 2 2/1"; got != want {
+			t.Errorf("another process %t: it says %q, want %q", dies, got, want)
+		}
+		w.clock.SetTime(start.Add(4 * time.Minute))
+		w.become("failing since now", "n2")
+		w.at(20)
+		w.at(40)
+		if got, want := w.says(), "2 kubectl-edit 3- 2/1; 1 kubectl-edit 0-3 by 2 2/1"; got != want {
+			t.Errorf("another process %t: it says %q, want %q", dies, got, want)
+		}
+	}
+}
+
 func TestHistoryOfARollout(t *testing.T) {
 	w := newPast(t)
 	w.expect(0, 1, 0, "1 kubectl-edit 0- 2/0")
@@ -162,14 +192,14 @@ func TestHistoryOfASupersededRollout(t *testing.T) {
 	w.expect(1, 0, historyEvery, "1 kubectl-edit 0- 2/0")
 	w.become("complete", "n1")
 	w.edit(2)
-	w.expect(2, 1, 0, "2 kubectl-edit 2- 1/0; 1 kubectl-edit 0-2 by 2 2/0")
+	w.expect(2, 1, 0, "2 kubectl-edit 2- 1/0; 1 kubectl-edit 0-2 by 2 2/1")
 	w.become("complete", "n2")
-	w.expect(3, 1, 0, "2 kubectl-edit 2-3 1/0; 1 kubectl-edit 0-2 by 2 2/0")
+	w.expect(3, 1, 0, "2 kubectl-edit 2-3 1/0; 1 kubectl-edit 0-2 by 2 2/1")
 	w.edit(3) // nothing is to be done for it
-	w.expect(4, 0, historyEvery, "2 kubectl-edit 2-3 1/0; 1 kubectl-edit 0-2 by 2 2/0")
-	w.expect(14, 1, 0, "2 kubectl-edit 2-3 1/0; 1 kubectl-edit 0-2 by 2 2/0")
+	w.expect(4, 0, historyEvery, "2 kubectl-edit 2-3 1/0; 1 kubectl-edit 0-2 by 2 2/1")
+	w.expect(14, 1, 0, "2 kubectl-edit 2-3 1/0; 1 kubectl-edit 0-2 by 2 2/1")
 	w.become("behind", "n1") // nor is what comes later
-	w.expect(15, 0, 0, "2 kubectl-edit 2-3 1/0; 1 kubectl-edit 0-2 by 2 2/0")
+	w.expect(15, 0, 0, "2 kubectl-edit 2-3 1/0; 1 kubectl-edit 0-2 by 2 2/1")
 }
 
 // TestHistoryAfterACrash: whatever was written, the process that takes over comes to the same.

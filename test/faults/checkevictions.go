@@ -62,7 +62,8 @@ func (c *watcher) drainers(n *corev1.Node) []*v1alpha1.Skyhook {
 		a := c.ledger.account(n.Name, s.Name)
 		for _, v := range c.w.views(s) {
 			forged := c.w.kubelet(n.Name).host.forged[s.Name] // what is recorded there may have to be removed
-			if selects(v, n) && c.interruptsEver(s) && (forged || c.ledger.lacks(a, v) != "" || a.uninstalled() || c.w.plan.Reapply) {
+			if selects(v, n) && c.interruptsEver(s) &&
+				(forged || c.ledger.lacks(a, v) != "" || a.uninstalled() || a.maybeInstalled(v) || c.w.plan.Reapply) {
 				list = append(list, v)
 			}
 		}

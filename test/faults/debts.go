@@ -95,6 +95,15 @@ func (a *account) uninstalled() bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(a.debts)), func(d *debt) bool { return d.gone && (d.may || d.sure) })
 }
 
+// maybeInstalled reports whether a spec has a package uninstalled of which a pod was created: if that never began, so that
+// the host has nothing of it, nobody has to know.
+func (a *account) maybeInstalled(s *v1alpha1.Skyhook) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(s.Spec.Packages)), func(name string) bool {
+		pkg, d := s.Spec.Packages[name], a.debts[name]
+		return leaves(pkg) && uninstallable(pkg) && d != nil && d.mayInstall
+	})
+}
+
 func leaves(pkg v1alpha1.Package) bool { return pkg.Uninstall.Requested() }
 
 // starting notes that a pod of a package is created: from now on somebody may find that its stage ended.

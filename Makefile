@@ -85,7 +85,7 @@ clean: ## Remove what the build made in this folder (caches stay)
 .PHONY: test
 test: reachable verify ## Run every test but the nightly ones, each once: generated files, unit, integration, end to end
 	@assets=$$($(TESTBED) build | tail -n 1); \
-	KUBEBUILDER_ASSETS=$$assets $(GOTESTSUM) --raw-command -- go run ./tools/gotest
+	KUBEBUILDER_ASSETS=$$assets $(GOTESTSUM) --ignore-non-json-output-lines --raw-command -- go run ./tools/gotest # which writes times, too
 
 .PHONY: reachable
 reachable:

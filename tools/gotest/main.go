@@ -69,7 +69,7 @@ func (c command) run(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("%s: %w", c.name, err)
 	}
 	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	fmt.Fprintf(os.Stderr, "%s: %.0f s, processors worked %.0f s\n", c.name, time.Since(start).Seconds(), used.Seconds())
+	fmt.Fprintf(out, "%s: %.0f s, processors worked %.0f s\n", c.name, time.Since(start).Seconds(), used.Seconds())
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.name, err)
 	}

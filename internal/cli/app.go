@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -76,7 +80,7 @@ func Root(version string, now func() time.Time) *cobra.Command {
 	*a.flags.Namespace = defaultNamespace
 	flags := c.PersistentFlags()
 	a.flags.AddFlags(flags)
-	flags.Lookup("namespace").Usage = "the operator's namespace"
+	flags.Lookup("namespace").Usage = "the operator's namespace; by default where its Deployment is found"
 	flags.StringVarP(&a.output, "output", "o", outputTable, "how to print: table, wide, json, yaml or name")
 	flags.BoolP("verbose", "v", false, "has no effect; accepted for existing scripts")
 	flags.StringVar(&a.dryRun, "dry-run", dryRunNone,
@@ -157,7 +161,26 @@ type session struct {
 	warned  *warnings
 }
 
-// connect makes the clients. It sends nothing yet.
+// home is the namespace of the operator. That is the usual one if it is there, if there are several, or if the user may not
+// look into others.
+func home(ctx context.Context, cluster client.Reader, usual string) string {
+	var found appsv1.DeploymentList
+	if cluster.List(ctx, &found, client.MatchingLabels{"control-plane": "controller-manager"}) != nil {
+		return usual // what follows says what is wrong
+	}
+	homes := map[string]bool{}
+	for i := range found.Items {
+		if isOperator(&found.Items[i]) {
+			homes[found.Items[i].Namespace] = true
+		}
+	}
+	if len(homes) != 1 || homes[usual] {
+		return usual
+	}
+	return slices.Collect(maps.Keys(homes))[0]
+}
+
+// connect makes the clients, and finds the operator unless a flag says where it is.
 func (a *app) connect(c *cobra.Command) (*session, error) {
 	config, err := a.flags.ToRESTConfig()
 	if err != nil {
@@ -169,7 +192,7 @@ func (a *app) connect(c *cobra.Command) (*session, error) {
 	config.QPS = -1
 	config.WarningHandler = warned
 	if config.UserAgent == "" {
-		config.UserAgent = rest.DefaultKubernetesUserAgent() + " skyhook-plugin"
+		config.UserAgent = fmt.Sprintf("skyhook-plugin/%s (%s/%s)", a.version, runtime.GOOS, runtime.GOARCH)
 	}
 	log.SetLogger(logr.Discard()) // else the library warns on the terminal after half a minute, with a stack
 	scheme, err := settings.Scheme()
@@ -185,6 +208,9 @@ func (a *app) connect(c *cobra.Command) (*session, error) {
 		return nil, fmt.Errorf("initializing kubernetes client: %w", err)
 	}
 	to := target{*a.flags.Namespace, clusterFlags(a.flags, "")}
+	if !c.Flags().Changed("namespace") {
+		to.namespace = home(c.Context(), own, to.namespace)
+	}
 	read := &reader{target: to, client: own, version: a.version, err: c.ErrOrStderr()}
 	return &session{
 		target: to, printer: printer{c.OutOrStdout(), a.output}, read: read, write: a.writer(c, read), explain: explainer{to}, gauge: gauge{read, a.now},

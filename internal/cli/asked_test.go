@@ -5,6 +5,7 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -275,4 +277,31 @@ func TestPlanWithItsPolicy(t *testing.T) {
 		strings.Contains(out, "deploymentPolicy") || strings.Contains(out, "interruptionBudget") {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// TestFindsTheOperator: without --namespace, commands go to the one namespace in which there is an operator.
+func TestFindsTheOperator(t *testing.T) {
+	c := newCluster(t)
+	put := func(namespace, version string) {
+		t.Helper()
+		c.put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+		d := operator()
+		d.Namespace, d.Labels = namespace, map[string]string{"app": "skyhook", "control-plane": "controller-manager"}
+		d.Labels["app.kubernetes.io/version"] = version
+		c.put(d)
+	}
+	says := func(want string, flags ...string) {
+		t.Helper()
+		out, errs, err := c.run("", append([]string{"version"}, flags...)...)
+		if said := out + errs + fmt.Sprint(err); !strings.Contains(said, want) {
+			t.Errorf("version %v says %q, want %q", flags, said, want)
+		}
+	}
+	says(`namespace "skyhook"`)
+	put("platform", "7.7.7")
+	says("7.7.7")
+	says(`namespace "skyhook"`, "--namespace", "skyhook")
+	put("second", "8.8.8")
+	says(`namespace "skyhook"`)
+	says("8.8.8", "--namespace", "second")
 }

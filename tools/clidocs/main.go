@@ -35,7 +35,7 @@ If you cannot write to those folders, any other folder on your PATH will do.
 - The exit code is 0, or 1 after an error, even if only some of many nodes failed. Errors go to standard error.
 - Times are in UTC; a duration such as ` + "`5m`" + ` says how long ago something was.
 - All flags of kubectl that choose a cluster and a user work: ` + "`--context`, `--kubeconfig`, `--as`" + ` and so on. ` + "`--namespace`" + ` is the
-  operator's, by default ` + "`skyhook`" + `.
+  operator's, by default where its Deployment is found, and ` + "`skyhook`" + ` if there is none or several.
 `
 
 func main() {

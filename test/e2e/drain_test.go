@@ -39,7 +39,7 @@ func TestProtectedPodHoldsTheDrain(t *testing.T) {
 		t.Errorf("a pod was evicted while a protected one is there: was %s, is %s", bystander, now)
 	}
 	absent(t, node, file)
-	why(t, "protected", node, "ProtectedPod", "default/protected")
+	toldAlone(t, "protected", node, "ProtectedPod", "default/protected")
 	if out, err := plugin(t, "", "node", "safe", node); err == nil {
 		t.Errorf("node safe: %s", out)
 	}
@@ -67,7 +67,7 @@ func TestDisruptionBudgetHoldsTheDrain(t *testing.T) {
 		t.Errorf("the pod was %s and is %s", pod, now)
 	}
 	absent(t, node, file)
-	why(t, "guarded", node, "EvictionRefused", "default/guarded-", "disruption budget")
+	toldAlone(t, "guarded", node, "EvictionRefused", "default/guarded-", "disruption budget")
 	relax()
 	waitReady(t, "guarded")
 	marks(t, node, file, "apply", "config", "post")

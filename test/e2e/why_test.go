@@ -37,6 +37,14 @@ func why(t *testing.T, skyhook, node, reason string, texts ...string) (command s
 	return "", false
 }
 
+// toldAlone is told, of what no command ends without harm to others: none is offered.
+func toldAlone(t *testing.T, skyhook, node, reason string, texts ...string) {
+	t.Helper()
+	if found := told(t, skyhook, node, reason, texts...); strings.Contains(found, "\n    Command") {
+		t.Errorf("why node %s offers a command:\n%s", node, found)
+	}
+}
+
 // told waits until why tells the reason of a node with all texts, and returns what it says of that.
 func told(t *testing.T, skyhook, node, reason string, texts ...string) (found string) {
 	t.Helper()
@@ -123,7 +131,9 @@ type heldUp struct {
 	says   []string
 	// remedy is what a person corrects before the command, where the command only tells so.
 	remedy func(t *testing.T, w *wish, node string)
-	marks  []string
+	// ends is what those do whom it concerns, where no command is offered.
+	ends  func(t *testing.T, w *wish, node string)
+	marks []string
 }
 
 const whyTaint = "skyhook-example.com/why=held:NoSchedule"
@@ -157,6 +167,7 @@ var heldUps = []heldUp{
 		},
 		before: func(t *testing.T, w *wish, node string) { runPod(t, w.name, node, "{skyhook-example: why}") },
 		reason: v1alpha1.ReasonProtectedPod, says: []string{"default/why-protected-pod", "who can end it: another node, Skyhook or workload"},
+		ends: func(t *testing.T, w *wish, _ string) { mustKubectl(t, "", "delete", "pod", w.name, "--grace-period=1") },
 	},
 	{
 		name:  "disruption budget",
@@ -167,6 +178,7 @@ var heldUps = []heldUp{
 		},
 		reason: v1alpha1.ReasonEvictionRefused,
 		says:   []string{"default/why-disruption-budget-", "disruption budget", "kubectl get poddisruptionbudgets -n default"},
+		ends:   func(t *testing.T, w *wish, _ string) { mustKubectl(t, "", "delete", "pdb", w.name) },
 	},
 	{
 		name: "taint",
@@ -176,6 +188,7 @@ var heldUps = []heldUp{
 			mustKubectl(t, "", "taint", "node", node, whyTaint)
 		},
 		reason: v1alpha1.ReasonTaintNotTolerable, says: []string{whyTaint, "who can end it: an administrator"},
+		ends: func(t *testing.T, _ *wish, node string) { mustKubectl(t, "", "taint", "node", node, whyTaint+"-") },
 	},
 	{
 		name: "earlier Skyhook",
@@ -257,7 +270,7 @@ var heldUps = []heldUp{
 	},
 }
 
-// TestWhy: whatever holds a node up, why names it, and the command that it prints frees the node.
+// TestWhy: whatever holds a node up, why names it, and the command that it prints, if any, frees the node.
 func TestWhy(t *testing.T) {
 	t.Parallel()
 	for _, h := range heldUps {
@@ -275,11 +288,7 @@ func TestWhy(t *testing.T) {
 				h.before(t, w, node)
 			}
 			w.apply(t)
-			command, onNode := why(t, w.name, node, h.reason, h.says...)
-			if h.remedy != nil {
-				h.remedy(t, w, node)
-			}
-			obey(t, node, command, onNode)
+			h.end(t, w, node)
 			untilFree(t, w.name, node)
 			if h.marks == nil {
 				h.marks = []string{"apply"}
@@ -292,7 +301,22 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestWhyBudget: one node has the only permit, and the command lets the other one work beside it.
+// end has a node freed as why says.
+func (h heldUp) end(t *testing.T, w *wish, node string) {
+	t.Helper()
+	if h.ends != nil {
+		toldAlone(t, w.name, node, h.reason, h.says...)
+		h.ends(t, w, node)
+		return
+	}
+	command, onNode := why(t, w.name, node, h.reason, h.says...)
+	if h.remedy != nil {
+		h.remedy(t, w, node)
+	}
+	obey(t, node, command, onNode)
+}
+
+// TestWhyBudget: one node has the only permit, and why says which; the other one waits for it to be complete.
 func TestWhyBudget(t *testing.T) {
 	const file = "/skyhook-why-budget"
 	nodes := ownNodes(t, 2)
@@ -313,10 +337,7 @@ func TestWhyBudget(t *testing.T) {
 	if holder == first {
 		waits = second
 	}
-	command, onNode := why(t, w.name, waits, v1alpha1.ReasonWaitingForPermit, "the budget of 1 node is used by "+holder)
-	obey(t, waits, command, onNode)
-	awaitMark(t, waits, file, "apply")
-	untilHolders(t, w.name, 2)
+	toldAlone(t, w.name, waits, v1alpha1.ReasonWaitingForPermit, "the budget of 1 node is used by "+holder)
 	open(t, file, "apply", w.nodes...)
 	for _, node := range w.nodes {
 		untilFree(t, w.name, node)

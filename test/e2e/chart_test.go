@@ -134,10 +134,10 @@ func leftInCluster(t *testing.T) []string {
 	return slices.DeleteFunc(strings.Fields(found), func(object string) bool { return !strings.Contains(object, "skyhook") })
 }
 
-// helm runs Helm in the operator's namespace.
+// helm runs Helm in the operator's namespace, in cleanups as well.
 func helm(t *testing.T, args ...string) {
 	t.Helper()
-	if err := install.Helm(t.Context(), root, here(t).Kubeconfig(), args...); err != nil {
+	if err := install.Helm(context.WithoutCancel(t.Context()), root, here(t).Kubeconfig(), args...); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -23,7 +23,7 @@ GOTESTSUM = $(call tool,gotestsum) --format pkgname-and-test-fails --format-icon
 ##@ Try it
 .PHONY: demo
 demo: ## Bring up a cluster, install the operator, apply examples/demo.yaml and show it work
-	@tools/available unless $(if $(KUBECONFIG),,'rootfs-*') 'debs/*'
+	@tools/available unless $(if $(KUBECONFIG),,'rootfs-*') 'debs/*.deb'
 	@tools/compile ./test/demo bin/demo && exec bin/demo
 
 .PHONY: testbed-up
@@ -89,7 +89,7 @@ test: reachable verify ## Run every test but the nightly ones, each once: genera
 
 .PHONY: reachable
 reachable:
-	@tools/available unless 'rootfs-*' 'debs/*' 'chromium-*'
+	@tools/available unless 'rootfs-*' 'debs/*.deb' 'chromium-*'
 
 .PHONY: fresh
 fresh: ## Run make demo and make test as on a machine that never did: a clone, and empty caches (TARGETS=)

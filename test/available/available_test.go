@@ -95,7 +95,7 @@ func TestArchiveOutOfReach(t *testing.T) {
 	err := errors.Join(
 		os.WriteFile(config, fmt.Appendf(nil, "Dir::Etc::sourcelist %q;\nDir::Etc::sourceparts \"-\";\n", dir+"/sources.list"), 0o600),
 		os.WriteFile(dir+"/sources.list", []byte("deb "+nowhere+" bookworm main\n"), 0o600),
-		os.MkdirAll(dir+"/warm/rootfs-1", 0o700))
+		os.MkdirAll(dir+"/warm/rootfs-1", 0o700), os.MkdirAll(dir+"/failed/rootfs-1.tmp", 0o700))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +106,7 @@ func TestArchiveOutOfReach(t *testing.T) {
 		"the nodes' mirror": {nowhere, "cold", false},
 		"apt's sources":     {mirror.URL, "cold", false},
 		"warm":              {nowhere, "warm", true},
+		"a failed build":    {nowhere, "failed", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("APT_CONFIG", config)
@@ -120,5 +121,20 @@ func TestArchiveOutOfReach(t *testing.T) {
 				t.Errorf("it says: %s", said)
 			}
 		})
+	}
+}
+
+// TestSilence: hosts that take requests and never answer end the question, in words.
+func TestSilence(t *testing.T) {
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer silent.Close()
+	t.Setenv("PATIENCE", "2")
+	t.Setenv("GOPROXY", silent.URL)
+	t.Setenv("npm_config_registry", silent.URL)
+	said, all := ask(t, root)
+	for _, want := range []string{"Go modules: not every answer came within 2 s; check GOPROXY (" + silent.URL, "npm package axe-core"} {
+		if all || !strings.Contains(said, want) {
+			t.Errorf("no %q in: %s", want, said)
+		}
 	}
 }

@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	var stop context.CancelFunc
+	signal.Ignore(syscall.SIGPIPE) // whoever reads may have ended, and the clusters are to be taken down nevertheless
 	interrupted, stop = signal.NotifyContext(interrupted, os.Interrupt, syscall.SIGTERM)
 	code := m.Run()
 	if err := checkPermissions(interrupted); err != nil {

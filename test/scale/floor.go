@@ -39,9 +39,11 @@ func (r *run) measureFloor(ctx context.Context, skyhooks []*v1alpha1.Skyhook) (R
 	if err := errors.Join(r.operator.stop(), r.sweep(ctx, skyhooks)); err != nil {
 		return Result{}, err
 	}
-	if r.operator, err = startOperator(ctx, r.program, r.control.kubeconfig, r.folder); err != nil {
+	started, err := startOperator(ctx, r.program, r.control.kubeconfig, r.folder)
+	if err != nil {
 		return Result{}, err
 	}
+	r.operator = started
 	return seen.result(r.name, phaseFloor, r.size), errors.Join(r.findProcesses(), settle(ctx, r.operator.pid()))
 }
 

@@ -118,15 +118,19 @@ func checkInotify(proc string, g growth, p *progress) error {
 		return err
 	}
 	used := inotifyUsed(proc, os.Geteuid())
-	want := used + g.of(inotifyInstances)
-	if want <= limit {
+	more := g.of(inotifyInstances)
+	want := used + more
+	// Twice: for what packages on the nodes use, and for a cluster that comes up beside this one and is not in use yet.
+	raised := 2 * want
+	if more == 0 || raised <= limit {
 		return nil
 	}
-	// Twice: for what packages on the nodes use, and for the next wish.
-	raised := 2 * want
 	err = os.WriteFile(file, []byte(strconv.FormatUint(raised, 10)), 0o644)
-	if now, _ := readNumber(file); now >= want {
+	switch now, _ := readNumber(file); {
+	case now >= want && now > limit:
 		p.line("%s is %d now, no longer %d, until the machine boots again", inotifyLimit, now, limit)
+		return nil
+	case now >= want:
 		return nil
 	}
 	why := "did not take a higher value"

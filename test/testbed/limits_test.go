@@ -56,9 +56,10 @@ func TestInotifyLimitIsRaisedWhenNodesNeedIt(t *testing.T) {
 		limit  uint64
 		want   uint64
 	}{
-		{"enough", growth{want: 5}, 24 + 5*18 + 2, 24 + 5*18 + 2},
-		{"one too few", growth{want: 5}, 24 + 5*18 + 1, 2 * (24 + 5*18 + 2)},
-		{"the control plane runs", growth{running: true, have: 3, want: 5}, 2*18 + 2, 2*18 + 2},
+		{"enough for another beside", growth{want: 5}, 2 * (24 + 5*18 + 2), 2 * (24 + 5*18 + 2)},
+		{"one too few for another", growth{want: 5}, 2*(24+5*18+2) - 1, 2 * (24 + 5*18 + 2)},
+		{"too few", growth{want: 5}, 24, 2 * (24 + 5*18 + 2)},
+		{"the control plane runs", growth{running: true, have: 3, want: 5}, 2 * (2*18 + 2), 2 * (2*18 + 2)},
 		{"fewer nodes", growth{running: true, have: 5, want: 3}, 2, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -83,6 +84,7 @@ func TestInotifyLimitThatCannotBeRaised(t *testing.T) {
 	check(t, os.Remove(file))
 	// 65536, which nobody can write.
 	check(t, os.Symlink("/proc/sys/kernel/ngroups_max", file))
+	check(t, checkInotify(proc, growth{want: 2000}, newProgress(io.Discard))) // enough, but for another beside
 	err := checkInotify(proc, growth{want: 5000}, newProgress(io.Discard))
 	for _, want := range []string{
 		"a cluster of 5000 nodes needs 90024 inotify instances beside the 0 in use", "is 65536", "permission denied",

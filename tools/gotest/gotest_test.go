@@ -70,7 +70,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestInterrupt: what runs is told, and may clean up.
+// TestInterrupt: what runs is told by the signal for which go test waits, and may clean up.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	read, write := io.Pipe()
@@ -79,7 +79,7 @@ func TestInterrupt(t *testing.T) {
 		cancel()
 		_, _ = io.Copy(io.Discard, read)
 	}()
-	c := command{name: "waits", args: []string{"sh", "-c", "trap 'exit 7' TERM; echo; while :; do sleep 0.01; done"}}
+	c := command{name: "waits", args: []string{"sh", "-c", "trap 'exit 7' INT; echo; while :; do sleep 0.01; done"}}
 	if err := run(ctx, write, []command{c}); err == nil || !strings.Contains(err.Error(), "exit status 7") {
 		t.Errorf("error %v", err)
 	}

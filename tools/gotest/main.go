@@ -61,7 +61,8 @@ func (c command) run(ctx context.Context, out io.Writer) error {
 	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
 	// "go test" and what it runs get the signal, and time to take down what they brought up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	// "go test" waits for what it runs after this signal, and ends at once after others.
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = time.Minute
 	cmd.Stdout, cmd.Stderr = out, os.Stderr
 	err := cmd.Run()

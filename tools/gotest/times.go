@@ -29,7 +29,9 @@ func setTimes(ctx context.Context, root string) error {
 	}
 	keep := map[string]bool{}
 	for _, name := range changed {
-		keep[name], keep[path.Dir(name)] = true, true
+		for ; !keep[name]; name = path.Dir(name) { // up to the root, as folders may be new, too
+			keep[name] = true
+		}
 	}
 	set, all := 0, identities(tracked)
 	for name, identity := range all {

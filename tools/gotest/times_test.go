@@ -94,6 +94,9 @@ func TestTimes(t *testing.T) {
 	c.sh("cd b && " + strings.TrimPrefix(modified, "cd a && ") + " && git add .")
 	c.set("b")
 	c.expectDiffer("the same changes in both")
+	c.sh("cd a && mkdir folder/deep/new && echo x >folder/deep/new/file")
+	c.set("a")
+	c.expectDiffer("a new folder, of which the one above knows", "folder/deep")
 }
 
 // TestNoWorkTree: an unpacked archive has no git.

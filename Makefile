@@ -100,10 +100,10 @@ unit: ## Run the tests that need nothing but Go
 	@go test ./...
 
 .PHONY: integration
-integration: ## Run the tests of packages that need an API server, root or Debian's tools
+integration: ## Run the tests of packages that need an API server, root or Debian's tools (DIR=internal/cli RUN=TestX UPDATE=1)
 	@assets=$$($(TESTBED) build --programs | tail -n 1); \
-	KUBEBUILDER_ASSETS=$$assets $(GOTESTSUM) -- -tags integration -timeout 20m \
-		$$(grep -rl --include='*_test.go' '^//go:build .*integration' . | xargs -n 1 dirname | sort -u)
+	KUBEBUILDER_ASSETS=$$assets $(GOTESTSUM) -- -tags integration -timeout 20m $(if $(RUN),-run '$(RUN)') \
+		$(if $(DIR),./$(DIR) $(if $(UPDATE),-update),$$(grep -rl --include='*_test.go' '^//go:build .*integration' . | xargs -n 1 dirname | sort -u))
 
 .PHONY: e2e
 e2e: ## Run only the end-to-end tests, or RUN=TestX of them (TAGS=nightly for all, KUBERNETES=1.31 for the oldest)

@@ -148,7 +148,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", file, d)
+		t.Errorf("%s (-want +got); if that is meant: make integration DIR=internal/cli UPDATE=1 && git diff internal/cli\n%s", file, d)
 	}
 }
 

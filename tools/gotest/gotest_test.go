@@ -59,13 +59,15 @@ func TestNamed(t *testing.T) {
 
 // TestRun: all commands run although one fails, or is not there.
 func TestRun(t *testing.T) {
-	shell := func(name, script string) command { return command{name: name, args: []string{"sh", "-c", script}} }
+	shell := func(name, script string) command {
+		return command{name: name, args: []string{"sh", "-c", script}, alone: "make " + name}
+	}
 	var out bytes.Buffer
 	err := run(t.Context(), &out, []command{
 		shell("fails", "echo one; exit 1"), {name: "lacks", args: []string{"no-such-program"}}, shell("comes after", "echo two"),
 	})
 	printed := regexp.MustCompile(`^one\nfails: \d+ s, .*\ntwo\ncomes after: \d+ s, .*\n$`)
-	if err == nil || !strings.HasPrefix(err.Error(), "fails: exit status 1\nlacks: ") || !printed.MatchString(out.String()) {
+	if err == nil || !strings.HasPrefix(err.Error(), "fails: exit status 1; one test alone: make fails\nlacks: ") || !printed.MatchString(out.String()) {
 		t.Errorf("printed %q, error %v", out.String(), err)
 	}
 }

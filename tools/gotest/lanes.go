@@ -20,7 +20,11 @@ const onCluster = "/test/e2e"
 type command struct {
 	name string
 	args []string
+	// alone is how people run one test of it.
+	alone string
 }
+
+const oneAlone = "make integration DIR=folder RUN='TestX$'"
 
 // named are packages whose tests run programs, but open whatever these read of the repository: scripts and packages that
 // they copy onto a pretended host, and the rest with test/inputs and test/helm. What a machine has is not the cache's
@@ -68,9 +72,9 @@ func commands(packages []listed, place string) []command {
 	}
 	test := []string{"go", "test", "-json", "-timeout", "60m", "-tags"}
 	return []command{
-		{"tests", inPlace(place, append(slices.Concat(test, []string{"integration"}), cached...))},
-		{"tests that run programs", append(slices.Concat(test, []string{"integration", "-count=1"}), fresh...)},
-		{"end to end", append(slices.Concat(test, []string{"integration,e2e", "-count=1"}), cluster...)},
+		{"tests", inPlace(place, append(slices.Concat(test, []string{"integration"}), cached...)), oneAlone},
+		{"tests that run programs", append(slices.Concat(test, []string{"integration", "-count=1"}), fresh...), oneAlone},
+		{"end to end", append(slices.Concat(test, []string{"integration,e2e", "-count=1"}), cluster...), "make e2e RUN='TestX$'"},
 	}
 }
 

@@ -72,7 +72,7 @@ func (c command) run(ctx context.Context, out io.Writer) error {
 	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	fmt.Fprintf(out, "%s: %.0f s, processors worked %.0f s\n", c.name, time.Since(start).Seconds(), used.Seconds())
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.name, err)
+		return fmt.Errorf("%s: %w; one test alone: %s", c.name, err, c.alone)
 	}
 	return nil
 }

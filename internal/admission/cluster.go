@@ -73,7 +73,7 @@ func Touches(old, s *v1alpha1.Skyhook) (nodes, settings bool) {
 	return false, len(wants) > 0 && !reflect.DeepEqual(wants, wishes(old))
 }
 
-// selection tells of nodes that are missing among those that are meant.
+// selection says that the selector matches no node, or that some of those that it matches are left out.
 func (c Cluster) selection(s *v1alpha1.Skyhook) []string {
 	named, err := Selector(&s.Spec.NodeSelectors)
 	if err != nil || len(c.Nodes) == 0 {

@@ -33,7 +33,8 @@ type wish struct {
 }
 
 // Contradictions are what packages of a Skyhook want differently from each other, and from packages of others that select
-// one of its nodes; sorted by package and key. It knows the packages tuning and tuned, whoever built the image.
+// one of its nodes; sorted by package and key. Packages are known by the name of their image, tuning or tuned, from
+// whatever registry.
 func (c Cluster) Contradictions(s *v1alpha1.Skyhook) []Contradiction {
 	own := wishes(s)
 	if len(own) == 0 {
@@ -63,7 +64,7 @@ func (c Cluster) Contradictions(s *v1alpha1.Skyhook) []Contradiction {
 	return out
 }
 
-// contradictions tells of them. What others want is not told: anybody can ask the webhook.
+// contradictions are the sentences for them. They leave out the values of other Skyhooks, since anybody can ask the webhook.
 func (c Cluster) contradictions(s *v1alpha1.Skyhook) []string {
 	var out []string
 	all := c.Contradictions(s)

@@ -9,7 +9,7 @@ import (
 )
 
 // Scripts returns the scripts in configMaps of which hosts would take a carriage return at the end of a line for part
-// of it. Of an edit only what it brings: a Skyhook that is stored goes on as it is. old is nil for a new Skyhook.
+// of it. Of an edit only what it brings: a Skyhook that is stored stays valid. old is nil for a new Skyhook.
 func Scripts(old, s *v1alpha1.Skyhook) []Problem {
 	c := &checker{}
 	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {

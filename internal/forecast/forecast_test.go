@@ -56,6 +56,15 @@ func reboots(s *v1alpha1.Skyhook) {
 	s.Spec.Packages["driver"] = p
 }
 
+// guarded is a budget for the pods with the label app=web.
+func guarded(status policyv1.PodDisruptionBudgetStatus) []policyv1.PodDisruptionBudget {
+	return []policyv1.PodDisruptionBudget{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+		Status:     status,
+	}}
+}
+
 // replicated is a pod of a ReplicaSet on a node.
 func replicated(name, node string, labels map[string]string) corev1.Pod {
 	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -146,12 +155,8 @@ func TestRun(t *testing.T) {
 			"a disruption budget that allows nothing holds the drain",
 			forecast.Snapshot{
 				Nodes: nodes(1), Skyhooks: []v1alpha1.Skyhook{skyhook(reboots)},
-				Pods: []corev1.Pod{replicated("web-1", "n00", map[string]string{"app": "web"})},
-				Budgets: []policyv1.PodDisruptionBudget{{
-					ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
-					Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
-					Status:     policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1, DesiredHealthy: 1},
-				}},
+				Pods:    []corev1.Pod{replicated("web-1", "n00", map[string]string{"app": "web"})},
+				Budgets: guarded(policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1, DesiredHealthy: 1}),
 			},
 			[]string{"n00 #0 0s..never "},
 			v1alpha1.StatusInProgress,
@@ -164,11 +169,7 @@ func TestRun(t *testing.T) {
 				Pods: []corev1.Pod{
 					replicated("web-1", "n00", map[string]string{"app": "web"}), replicated("web-2", "n00", map[string]string{"app": "web"}),
 				},
-				Budgets: []policyv1.PodDisruptionBudget{{
-					ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
-					Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
-					Status:     policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 3, DesiredHealthy: 2, DisruptionsAllowed: 1},
-				}},
+				Budgets: guarded(policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 3, DesiredHealthy: 2, DisruptionsAllowed: 1}),
 			},
 			[]string{"n00 #0 0s..7m0s " + rebooting + " evicts shop/web-1, shop/web-2"},
 			v1alpha1.StatusComplete, nil,
@@ -183,11 +184,7 @@ func TestRun(t *testing.T) {
 				Pods: []corev1.Pod{
 					replicated("web-1", "n00", map[string]string{"app": "web"}), replicated("web-2", "n00", map[string]string{"app": "web"}),
 				},
-				Budgets: []policyv1.PodDisruptionBudget{{
-					ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
-					Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
-					Status:     policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 3, DesiredHealthy: 2, DisruptionsAllowed: 1},
-				}},
+				Budgets: guarded(policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 3, DesiredHealthy: 2, DisruptionsAllowed: 1}),
 			},
 			[]string{"n00 #0 0s..6m0s " + rebooting + " evicts shop/web-1, shop/web-2"},
 			v1alpha1.StatusComplete, nil,

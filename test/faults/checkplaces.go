@@ -131,7 +131,7 @@ func (l *ledger) checkPlace(a *account, s *v1alpha1.Skyhook) {
 			if _, counted := in.places[name]; name != a.node && !counted && other.began <= in.step {
 				delete(places, name) // it came back since: the place was taken already
 			}
-			if other.recovered > in.step-unawareSteps {
+			if other.recovered > max(0, in.step-unawareSteps) { // 0 is never
 				places[name] = true
 			}
 		}

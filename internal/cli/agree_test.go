@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,22 +25,40 @@ var (
 	agreeFirst  = flag.Uint64("agree.seed", 1, "the seed of the first of them")
 )
 
+// agreeShare is how many worlds are told of at once.
+const agreeShare = 50
+
 // TestEverythingAgrees: whoever asks for the status of a node, or why it does not progress, gets one answer: from its
 // label and its record, the status of the Skyhook, node status, why, the board and the metrics. It asks whenever a world
 // has come to rest: until then, those that are written lag behind by a pass.
 func TestEverythingAgrees(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
-	start, a, rests := time.Now(), &agreement{t: t}, 0
-	for a.seed = *agreeFirst; a.seed < *agreeFirst+uint64(*agreeWorlds); a.seed++ {
-		faults.Rests(faults.Generate(a.seed), func(r *faults.Rest) {
-			rests++
-			a.look(r)
+	start, last := time.Now(), *agreeFirst+uint64(*agreeWorlds)
+	var worlds, rests, compared, differences atomic.Int64
+	t.Cleanup(func() {
+		t.Logf("%d worlds came to rest %d times: %d comparisons, %d differences, in %s", worlds.Load(), rests.Load(),
+			compared.Load(), differences.Load(), time.Since(start).Round(time.Millisecond))
+		if compared.Load() == 0 {
+			t.Error("nothing was compared")
+		}
+	})
+	for from := *agreeFirst; from < last; from += agreeShare {
+		to := min(from+agreeShare, last)
+		t.Run(fmt.Sprintf("worlds %d to %d", from, to-1), func(t *testing.T) {
+			t.Parallel()
+			a := &agreement{t: t}
+			for a.seed = from; a.seed < to; a.seed++ {
+				faults.Rests(faults.Generate(a.seed), func(r *faults.Rest) {
+					rests.Add(1)
+					a.look(r)
+				})
+			}
+			worlds.Add(int64(to - from))
+			compared.Add(a.compared)
+			differences.Add(a.differences)
+			t.Logf("%d of %d worlds, %d differences so far, after %s", worlds.Load(), *agreeWorlds, differences.Load(),
+				time.Since(start).Round(time.Second))
 		})
-	}
-	t.Logf("%d worlds came to rest %d times: %d comparisons, %d differences, in %s", *agreeWorlds, rests, a.compared,
-		a.differences, time.Since(start).Round(time.Millisecond))
-	if a.compared == 0 {
-		t.Error("nothing was compared")
 	}
 }
 
@@ -47,7 +66,7 @@ func TestEverythingAgrees(t *testing.T) {
 type agreement struct {
 	t                     *testing.T
 	seed                  uint64
-	compared, differences int
+	compared, differences int64
 }
 
 // asked is a world at rest, and all that shows its nodes.

@@ -58,6 +58,9 @@ const (
 	// AnnotationBootPrefix begins the key of the boot id seen last; kept only where packages are applied again after a
 	// reboot.
 	AnnotationBootPrefix = KeyPrefix + "boot_"
+	// AnnotationHostPrefix begins the key of the machine id seen last; with "/" and the boot id until it has outlived a
+	// boot.
+	AnnotationHostPrefix = KeyPrefix + "host_"
 	// LabelSealPrefix begins the key of the seal of the record. The admission plugin NodeRestriction lets no kubelet write
 	// labels of this domain, while it may write every annotation of its node.
 	LabelSealPrefix = "node-restriction.kubernetes.io/skyhook_"

@@ -165,6 +165,11 @@ const (
 	// Ended by: none.
 	// Do: Nothing.
 	ReasonReapplyAfterReboot = "ReapplyAfterReboot"
+	// ReasonHostReplaced: The node reports another machine id than before: its host was replaced, or installed again. Its
+	// packages are applied again.
+	// Ended by: none.
+	// Do: Nothing. To keep records when machine ids change, set `DETECT_REPLACED_HOSTS` to `false` in the operator.
+	ReasonHostReplaced = "HostReplaced"
 	// ReasonImageMoved: The tag of a package's image points to a different image than the pinned one. All nodes run the
 	// pinned image.
 	// Ended by: none.

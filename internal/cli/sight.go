@@ -31,7 +31,7 @@ type beheld struct {
 
 // sightOf takes of what was read all but pods: what is with a node is in its record.
 func sightOf(o settings.Options, read *forecast.Snapshot) *sight {
-	targets, policies := &state.Index{Images: o.Images, Reapply: o.ReapplyOnReboot, Limits: o.Limits}, &state.Policies{}
+	targets, policies := &state.Index{Images: o.Images, Reapply: o.Reapply, Limits: o.Limits}, &state.Policies{}
 	see := &sight{of: make(map[string]beheld, len(read.Skyhooks))}
 	ordered := state.InOrder(read.Skyhooks)
 	see.Snapshot = targets.See(o.Workload, ordered, read.Revisions, stopAmong(read.ConfigMaps))

@@ -33,6 +33,7 @@ const (
 func is(s v1alpha1.Status) words      { return words("is " + string(s)) }
 func again(after time.Duration) words { return words("again " + after.String()) }
 func acceptBoot(b string) words       { return words("boot " + b) }
+func acceptHost(h record.Host) words  { return words("host " + h.MachineID + " " + h.BootID) }
 
 // start names the interrupt that a stage carries out; as, the retained definition that it works with.
 func (s stage) start(i id, by ...v1alpha1.Interrupt) words {
@@ -200,6 +201,9 @@ func describeNode(o lifecycle.Observation, d lifecycle.Decision) []words {
 	}
 	if d.Record.BootID != o.Record.BootID {
 		lines = append(lines, acceptBoot(d.Record.BootID))
+	}
+	if d.Record.Host != o.Record.Host {
+		lines = append(lines, acceptHost(d.Record.Host))
 	}
 	return lines
 }

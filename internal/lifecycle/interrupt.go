@@ -331,7 +331,7 @@ func (p interrupts) beginInterrupt() {
 	}
 	// The reboot that an orphan was merged into may be under way: it counts, see adoptOrphans.
 	reboots := slices.ContainsFunc(list, func(d pendingInterrupt) bool { return isReboot(d.entry) })
-	voids := p.Reapply && p.otherBoot() // as soon as the node is Ready, unless a Skyhook asked for the reboot
+	voids := p.Reapply.Reboots && p.otherBoot() || p.otherHost() // as soon as it is Ready, unless a Skyhook asked for the reboot
 	if p.Node.BootID == "" || !p.Node.Ready && (reboots || voids) {
 		p.waitNode(newWait(first.Name, v1alpha1.ReasonWaitingForReboot,
 			"the interrupt cannot begin: the node does not report its boot id, or is rebooting; "+

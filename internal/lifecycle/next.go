@@ -43,6 +43,7 @@ type pass struct {
 // else waits for, then each package version step by step, then the interrupt that is pending.
 func Next(o Observation) Decision {
 	p := newPass(o)
+	p.acceptHost()
 	p.acceptBoot()
 	interrupts{p}.watchInterrupt()
 	p.acceptBoot() // once more: an interrupt that is no reboot is seen to its end first

@@ -87,7 +87,7 @@ func demandNothingBesideInterrupts(t *rapid.T, o lifecycle.Observation, d lifecy
 // demandSameAgain: an operator that stops after it wrote the record starts the same pods in its next life, or says why
 // not, or does not want them any more; but it never starts other ones instead.
 func demandSameAgain(t *rapid.T, o lifecycle.Observation, d lifecycle.Decision) {
-	if o.Reapply && d.Record.BootID != o.Node.BootID {
+	if o.Reapply.Reboots && d.Record.BootID != o.Node.BootID {
 		return // everything starts over once the boot can be accepted
 	}
 	again := lifecycle.Next(written(o, d))
@@ -188,15 +188,17 @@ func anyObservation(t *rapid.T) lifecycle.Observation {
 	o := lifecycle.Observation{
 		Skyhook: skyhookName, Now: now, ConfigReady: map[string]bool{},
 		RetainedReady: map[string]bool{},
-		Serial:        rare("serial"), Reapply: rare("reapply"),
+		Serial:        rare("serial"), Reapply: lifecycle.Reapply{Reboots: rare("reapply"), Hosts: flip("hosts")},
 		Record: record.Node{
 			Packages: map[string]record.Entry{}, Cordoned: flip("cordoned"),
 			BootID: rapid.SampledFrom([]string{"", "b1", "b0"}).Draw(t, "last boot"),
+			Host: rapid.SampledFrom([]record.Host{{}, {MachineID: "m1"}, {MachineID: "m0"}, {MachineID: "m0", BootID: "b0"}}).Draw(t,
+				"last host"),
 			Status: rapid.SampledFrom([]v1alpha1.Status{"", v1alpha1.StatusComplete, v1alpha1.StatusInProgress}).Draw(t,
 				"status"),
 		},
 		Node: lifecycle.Node{
-			Ready: !rare("not ready"), BootID: rapid.SampledFrom([]string{"b1", "b1", "b1", ""}).Draw(t, "boot"),
+			Ready: !rare("not ready"), MachineID: rapid.SampledFrom([]string{"", "m1"}).Draw(t, "machine"), BootID: rapid.SampledFrom([]string{"b1", "b1", "b1", ""}).Draw(t, "boot"),
 			Unschedulable:   flip("unschedulable"),
 			CordonedByOther: rare("cordoned by another"), OtherPods: rapid.IntRange(-4, 1).Draw(t, "other pods"),
 			OwnReboot: rare("own reboot"),

@@ -49,15 +49,24 @@ type Observation struct {
 	Failed string
 	// Pins are the images that were pulled first; nil when images are not pinned.
 	Pins Pins
-	// Reapply starts every package over when the node's boot id changed.
-	Reapply bool
+	// Reapply says after what every package starts over.
+	Reapply Reapply
 	Now     time.Time
+}
+
+// Reapply says after what all packages are applied again on a node: settings of the operator.
+type Reapply struct {
+	// Reboots that no Skyhook asked for.
+	Reboots bool
+	// Hosts says that the node got another host, or the same one installed anew.
+	Hosts bool
 }
 
 // Node is what matters of the node, beside its record.
 type Node struct {
 	Ready         bool
 	BootID        string
+	MachineID     string
 	Unschedulable bool
 	// CordonUnread says that Unschedulable is only decided, by another Skyhook in the same pass: it was not read back.
 	CordonUnread bool

@@ -125,7 +125,8 @@ var (
 	failedPass = gate(func(o *lifecycle.Observation) { o.Failed = "forbidden" })
 	abandoned  = gate(func(o *lifecycle.Observation) { o.Abandoned = true })
 	serial     = gate(func(o *lifecycle.Observation) { o.Serial = true })
-	reapply    = gate(func(o *lifecycle.Observation) { o.Reapply = true })
+	reapply    = gate(func(o *lifecycle.Observation) { o.Reapply.Reboots = true })
+	detect     = gate(func(o *lifecycle.Observation) { o.Reapply.Hosts = true })
 	finished   = gate(func(o *lifecycle.Observation) { o.Finished = true })
 	ownReboot  = gate(func(o *lifecycle.Observation) { o.Node.OwnReboot = true })
 	notReady   = gate(func(o *lifecycle.Observation) { o.Node.Ready = false })
@@ -164,9 +165,11 @@ func holds(status v1alpha1.Status, frees record.Frees, reason string, returns bo
 	})
 }
 
-func booted(b string) part   { return gate(func(o *lifecycle.Observation) { o.Node.BootID = b }) }
-func lastBoot(b string) part { return gate(func(o *lifecycle.Observation) { o.Record.BootID = b }) }
-func otherPods(n int) part   { return gate(func(o *lifecycle.Observation) { o.Node.OtherPods = n }) }
+func booted(b string) part        { return gate(func(o *lifecycle.Observation) { o.Node.BootID = b }) }
+func machine(m string) part       { return gate(func(o *lifecycle.Observation) { o.Node.MachineID = m }) }
+func lastHost(h record.Host) part { return gate(func(o *lifecycle.Observation) { o.Record.Host = h }) }
+func lastBoot(b string) part      { return gate(func(o *lifecycle.Observation) { o.Record.BootID = b }) }
+func otherPods(n int) part        { return gate(func(o *lifecycle.Observation) { o.Node.OtherPods = n }) }
 
 func was(s v1alpha1.Status) part { return gate(func(o *lifecycle.Observation) { o.Record.Status = s }) }
 

@@ -14,7 +14,7 @@ import (
 func (p *pass) acceptBoot() {
 	current, other := p.Node.BootID, p.otherBoot()
 	awaits := p.interrupting() && !p.out.InFlight.IsReboot() // which says by itself whether it has to run again
-	if !p.Reapply || current == "" || !p.Node.Ready || awaits {
+	if !p.Reapply.Reboots || current == "" || !p.Node.Ready || awaits {
 		return
 	}
 	p.out.Record.BootID = current
@@ -39,9 +39,44 @@ func (v view) otherBoot() bool {
 	return last != "" && current != "" && last != current
 }
 
-// StartsOver reports whether the next decision applies every package of the node again after a reboot.
+// acceptHost starts every package over on a host that is not the one of the record: nothing of it is there.
+func (p *pass) acceptHost() {
+	if !p.Reapply.Hosts {
+		p.out.Record.Host = record.Host{} // whatever host it is when somebody switches this on
+		return
+	}
+	if !p.Node.Ready {
+		return
+	}
+	replaced := p.otherHost()
+	p.out.Record.Host = p.out.Record.Host.Seen(p.Node.MachineID, p.Node.BootID)
+	if !replaced || len(p.out.Record.Packages) == 0 {
+		return
+	}
+	for key := range situation.Sorted(p.out.Record.Packages) {
+		p.out.take(Step{RemoveEntry: key})
+	}
+	p.removals = p.Removals(p.out.Record)
+	if p.Reapply.Reboots {
+		p.out.Record.BootID = p.Node.BootID
+	}
+	p.out.take(Step{Tell: &Change{
+		Reason: v1alpha1.ReasonHostReplaced,
+		Message: "the node has another machine id than before, so its host was replaced or installed again; " +
+			"its packages are applied again",
+	}})
+}
+
+// otherHost reports whether the record is of another host than the present one.
+func (v view) otherHost() bool {
+	return v.Reapply.Hosts && v.out.Record.Host.Replaced(v.Node.MachineID)
+}
+
+// StartsOver reports whether the next decision applies every package of the node again, as it has another host, or after a
+// reboot.
 func StartsOver(o Observation) bool {
 	p := newPass(o)
+	p.acceptHost()
 	p.acceptBoot()
 	return len(p.out.Changes) > 0
 }

@@ -1,9 +1,12 @@
 package lifecycle_test
 
+import "github.com/skyhook-operator/skyhook/internal/record"
+
 var reapplyTables = []group{
 	{"install", reapplied},
 	{"uninstall", reappliedUninstalls},
 	{"reboots of others", sharedReboots},
+	{"replaced hosts", replacedHosts},
 	{"clocks", clocks},
 }
 
@@ -101,6 +104,58 @@ var sharedReboots = []row{
 		ourCordon, drained,
 		want(interrupt.inProgress(a).anew().by(reboot).boot("b2"), acceptBoot("b2"), interrupt.start(a, reboot),
 			is(inProgress)), also(inFlight(reboot, "b2", nowRun, a), bound("b2", nowRun))),
+}
+
+// m1 is a machine id that has outlived a boot, m1SinceB1 and m0SinceB0 are some that have not.
+var (
+	m1        = record.Host{MachineID: "m1"}
+	m1SinceB1 = record.Host{MachineID: "m1", BootID: "b1"}
+	m0SinceB0 = record.Host{MachineID: "m0", BootID: "b0"}
+)
+
+// replacedHosts: a machine id that has outlived a boot is that of the host. Where another one follows, nothing of the record
+// is on the host.
+var replacedHosts = []row{
+	when("the host is noted first",
+		spec(pkg(a)), node(config.complete(a)), detect, machine("m1"), acknowledged, want(acceptHost(m1SinceB1), is(complete))),
+	when("the same boot says nothing of its machine id",
+		spec(pkg(a)), node(config.complete(a)), detect, machine("m1"), lastHost(m1SinceB1), acknowledged, want(is(complete))),
+	when("a machine id that outlives a boot",
+		spec(pkg(a)), node(config.complete(a)), detect, machine("m1"), lastHost(m1SinceB1), booted("b2"), acknowledged,
+		want(acceptHost(m1), is(complete))),
+	when("a machine id that comes with each boot: the host may be the same",
+		spec(pkg(a)), node(config.complete(a)), detect, machine("m1"), lastHost(m0SinceB0), acknowledged,
+		want(acceptHost(m1SinceB1), is(complete))),
+	when("another host: all packages start over, and what is known of it begins anew",
+		spec(pkg(a), pkg(b)), node(config.complete(a), config.complete(b)), detect, machine("m2"), lastHost(m1),
+		want(event(hostReplaced), apply.inProgress(a).anew(), apply.inProgress(b).anew(),
+			acceptHost(record.Host{MachineID: "m2", BootID: "b1"}), apply.start(a), apply.start(b), is(inProgress))),
+	when("another host: starting over takes a permit",
+		spec(pkg(a)), node(config.complete(a)), detect, machine("m2"), lastHost(m1), acknowledged,
+		want(event(hostReplaced), remove(a), acceptHost(record.Host{MachineID: "m2", BootID: "b1"}),
+			wait(a, waitingForPermit), is(waiting))),
+	when("another host, on which nothing was yet",
+		spec(pkg(a)), detect, machine("m2"), lastHost(m1), noPermit,
+		want(acceptHost(record.Host{MachineID: "m2", BootID: "b1"}), wait(a, waitingForPermit), is(waiting))),
+	when("another host, with packages applied again after reboots: told once",
+		spec(pkg(a)), node(config.complete(a)), detect, reapply, machine("m2"), lastHost(m1), lastBoot("b0"), acknowledged,
+		want(event(hostReplaced), remove(a), acceptBoot("b1"), acceptHost(record.Host{MachineID: "m2", BootID: "b1"}),
+			wait(a, waitingForPermit), is(waiting))),
+	when("another host after our reboot: nothing of its pod counts, and the interrupt ends with it",
+		spec(pkg(a).interrupt(reboot)), node(interrupt.inProgress(a).by(reboot)), pods(interrupt.running(a)), ourCordon,
+		detect, machine("m2"), lastHost(m1), booted("b2"),
+		want(event(hostReplaced), remove(a), acceptHost(record.Host{MachineID: "m2", BootID: "b2"}), interrupt.delete(a),
+			wait(a, waitingForPodToEnd), is(inProgress))),
+	when("another host: what was to be uninstalled is not there any more",
+		spec(pkg(a).uninstall(on, asked)), node(config.complete(a)), detect, machine("m2"), lastHost(m1),
+		want(event(hostReplaced), remove(a), acceptHost(record.Host{MachineID: "m2", BootID: "b1"}), is(complete), returned)),
+	when("another host that is not Ready yet",
+		spec(pkg(a)), node(config.complete(a)), detect, machine("m2"), lastHost(m1), notReady, acknowledged, want(is(complete))),
+	when("no machine id, or none that is fit to be kept, is none",
+		spec(pkg(a)), node(config.complete(a)), detect, machine("m/2"), lastHost(m1), acknowledged, want(is(complete))),
+	when("not set: the host is forgotten",
+		spec(pkg(a)), node(config.complete(a)), machine("m2"), lastHost(m1), acknowledged,
+		want(acceptHost(record.Host{}), is(complete))),
 }
 
 // clocks step back, or differ between two operators. Times that are recorded never go back.

@@ -55,6 +55,7 @@ const (
 	stageTimeout          = v1alpha1.ReasonStageTimeout
 	retriesExhausted      = v1alpha1.ReasonRetriesExhausted
 	reapplyAfterReboot    = v1alpha1.ReasonReapplyAfterReboot
+	hostReplaced          = v1alpha1.ReasonHostReplaced
 	uninstallStopped      = v1alpha1.ReasonUninstallStopped
 	protectedPod          = v1alpha1.ReasonProtectedPod
 	evictionRefused       = v1alpha1.ReasonEvictionRefused

@@ -102,7 +102,7 @@ func addControllers(mgr ctrl.Manager, o settings.Options, series *metrics.Store)
 	}
 	shared := state.Shared{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: told, Clock: clock.RealClock{},
-		Targets: &state.Index{Images: o.Images, Live: mgr.GetAPIReader(), Reapply: o.ReapplyOnReboot, Limits: o.Limits},
+		Targets: &state.Index{Images: o.Images, Live: mgr.GetAPIReader(), Reapply: o.Reapply, Limits: o.Limits},
 		Records: &state.Records{}, Policies: &state.Policies{},
 		Transitions: &state.Transitions{}, Durations: &state.Durations{}, Metrics: series,
 		Workload: o.Workload, Version: o.Version,

@@ -151,7 +151,7 @@ func TestSkyhooks(t *testing.T) {
 
 // TestLeftIsWhatClearRemoves: of any part of a record, whatever its states are.
 func TestLeftIsWhatClearRemoves(t *testing.T) {
-	keys := []string{stateKey, versionKey, statusKey, cordonKey, waitKey, bootKey, permitKey}
+	keys := []string{stateKey, versionKey, statusKey, cordonKey, waitKey, bootKey, hostKey, permitKey}
 	const entry = `{"a|1.0":{"name":"a","version":"1.0","image":"x","stage":"config","state":"complete"}}`
 	for _, state := range []string{"", "{}", "{", entry} {
 		for part := range 1 << (len(keys) + 1) {

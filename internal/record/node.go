@@ -29,6 +29,8 @@ type Node struct {
 	Wait *Wait
 	// BootID seen last; kept only where packages are applied again after a reboot.
 	BootID string
+	// Host that the record is of; kept only where replaced hosts start over.
+	Host Host
 	// Unreadable says that the package states could not be read, so that Packages does not tell what is installed.
 	Unreadable bool
 }
@@ -61,6 +63,7 @@ func Read(skyhook string, annotations map[string]string) (Node, error) {
 		Cordoned:        annotations[v1alpha1.AnnotationCordonPrefix+skyhook] == "true",
 		Begun:           annotations[v1alpha1.AnnotationBegunPrefix+skyhook] == "true",
 		BootID:          annotations[v1alpha1.AnnotationBootPrefix+skyhook],
+		Host:            ReadHost(annotations[v1alpha1.AnnotationHostPrefix+skyhook]),
 		Packages:        map[string]Entry{},
 	}
 	n.Wait = readWait(annotations[v1alpha1.AnnotationWaitPrefix+skyhook])
@@ -163,12 +166,19 @@ func Owns(key string) bool {
 }
 
 // AnnotationCount is how many annotations make a record.
-const AnnotationCount = 8
+const AnnotationCount = 9
 
 var keyPrefixes = [AnnotationCount]string{
 	v1alpha1.AnnotationNodeStatePrefix, v1alpha1.AnnotationStatusPrefix, v1alpha1.AnnotationVersionPrefix,
 	v1alpha1.AnnotationPermitPrefix, v1alpha1.AnnotationBegunPrefix,
 	v1alpha1.AnnotationCordonPrefix, v1alpha1.AnnotationWaitPrefix, v1alpha1.AnnotationBootPrefix,
+	v1alpha1.AnnotationHostPrefix,
+}
+
+// outlasting are those that stay without the Skyhook, as long as there are package states: their files may still be on
+// the host, and only these annotations tell which, and on which host.
+var outlasting = []string{
+	v1alpha1.AnnotationNodeStatePrefix, v1alpha1.AnnotationVersionPrefix, v1alpha1.AnnotationHostPrefix,
 }
 
 // labelPrefixes are those of a record's labels.
@@ -192,8 +202,7 @@ func KeysOf(skyhook string) Keys { return annotationKeys(skyhook) }
 // remove of the record as it is, and a permit that it is done with. It reads the record only where nothing else tells.
 func (k Keys) Left(annotations, labels map[string]string) bool {
 	for i, key := range k {
-		mayStay := keyPrefixes[i] == v1alpha1.AnnotationNodeStatePrefix || keyPrefixes[i] == v1alpha1.AnnotationVersionPrefix
-		if _, ok := annotations[key]; ok && !mayStay {
+		if _, ok := annotations[key]; ok && !slices.Contains(outlasting, keyPrefixes[i]) {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -42,10 +43,14 @@ func (p *Patch) label(k string, v *string) {
 	p.Labels[k] = v
 }
 
-// Only reports whether a change sets one annotation and nothing else.
-func (p Patch) Only(annotation string) bool {
-	v, sets := p.Annotations[annotation]
-	return sets && v != nil && len(p.Annotations) == 1 && len(p.Labels) == 0
+// Only reports whether a change sets some of these annotations, and nothing else.
+func (p Patch) Only(annotations ...string) bool {
+	for key, v := range p.Annotations {
+		if v == nil || !slices.Contains(annotations, key) {
+			return false
+		}
+	}
+	return !p.Empty() && len(p.Labels) == 0
 }
 
 // Write returns the change that makes the given metadata hold the record n of a Skyhook; empty when it does already.
@@ -66,6 +71,7 @@ func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch
 		v1alpha1.AnnotationCordonPrefix + skyhook:    trueOrNone(n.Cordoned),
 		v1alpha1.AnnotationBegunPrefix + skyhook:     trueOrNone(n.Begun),
 		v1alpha1.AnnotationBootPrefix + skyhook:      n.BootID,
+		v1alpha1.AnnotationHostPrefix + skyhook:      n.Host.encode(),
 	}
 	if want[v1alpha1.AnnotationWaitPrefix+skyhook], err = encodeWait(n.Wait); err != nil {
 		return Patch{}, fmt.Errorf("encode what Skyhook %s waits for: %w", skyhook, err)
@@ -117,14 +123,13 @@ func AcceptBoot(bootID string, annotations map[string]string) Patch {
 	return p
 }
 
-// Clear returns the change that removes a Skyhook's record. Package states stay as long as there are any, with their seal:
-// their files may still be on the host, and only these annotations tell which. The permit that n is done with stays,
-// too, if any, and whether work had begun with it: the operator has yet to read that.
+// Clear returns the change that removes a Skyhook's record. Package states stay as long as there are any, with their seal
+// and what else is outlasting. The permit that n is done with stays, too, if any, and whether work had begun with it: the
+// operator has yet to read that.
 func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch {
 	var p Patch
-	for _, k := range annotationKeys(skyhook) {
-		keep := k == v1alpha1.AnnotationNodeStatePrefix+skyhook || k == v1alpha1.AnnotationVersionPrefix+skyhook
-		if keep && (len(n.Packages) > 0 || n.Unreadable) {
+	for i, k := range annotationKeys(skyhook) {
+		if slices.Contains(outlasting, keyPrefixes[i]) && (len(n.Packages) > 0 || n.Unreadable) {
 			if before, err := Read(skyhook, annotations); k == v1alpha1.AnnotationNodeStatePrefix+skyhook && err == nil &&
 				len(before.Packages) >= len(n.Packages) && !reflect.DeepEqual(before.Packages, n.Packages) {
 				p.set(p.annotate, k, encodeStates(n), annotations)

@@ -25,6 +25,7 @@ const (
 	cordonKey  = "skyhook.nvidia.com/cordon_demo"
 	waitKey    = "skyhook.nvidia.com/wait_demo"
 	bootKey    = "skyhook.nvidia.com/boot_demo"
+	hostKey    = "skyhook.nvidia.com/host_demo"
 )
 
 var since = metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
@@ -41,7 +42,7 @@ func full() record.Node {
 	return record.Node{
 		Status: v1alpha1.StatusErroring, Packages: map[string]record.Entry{e.Key(): e}, FinishedPermit: "4/2",
 		OperatorVersion: "v1.2.3",
-		Cordoned:        true, BootID: "boot-1", Wait: &record.Wait{Reason: "ProtectedPod", Message: "pod x/y", Since: since},
+		Cordoned:        true, BootID: "boot-1", Host: record.Host{MachineID: "machine-1", BootID: "boot-1"}, Wait: &record.Wait{Reason: "ProtectedPod", Message: "pod x/y", Since: since},
 	}
 }
 
@@ -73,7 +74,7 @@ func TestGolden(t *testing.T) {
 		`"interrupt":{"type":"service","services":["kubelet"]},"bootID":"boot-1","reason":"StepFailed","message":"container x exited 1"}}`
 	want := map[string]string{
 		stateKey: wantState, statusKey: "erroring", versionKey: "v1.2.3", permitKey: "4/2", cordonKey: "true",
-		bootKey: "boot-1",
+		bootKey: "boot-1", hostKey: "machine-1/boot-1",
 		waitKey: `{"reason":"ProtectedPod","message":"pod x/y","since":"2026-03-01T12:00:00Z"}`,
 	}
 	if diff := cmp.Diff(want, apply(nil, p.Annotations)); diff != "" {
@@ -282,6 +283,7 @@ func drawNode(t *rapid.T) record.Node {
 		OperatorVersion: rapid.SampledFrom([]string{"", "v1"}).Draw(t, "version"),
 		Packages:        map[string]record.Entry{}, Cordoned: rapid.Bool().Draw(t, "cordoned"),
 		BootID: rapid.SampledFrom([]string{"", "boot-1"}).Draw(t, "boot"),
+		Host:   rapid.SampledFrom([]record.Host{{}, {MachineID: "m"}, {MachineID: "m", BootID: "boot-1"}}).Draw(t, "host"),
 	}
 	if rapid.Bool().Draw(t, "waits") {
 		n.Wait = &record.Wait{Reason: "R", Message: rapid.String().Draw(t, "wait"), Since: since, Frees: record.FreesNode}
@@ -338,6 +340,7 @@ func TestWriteIsMinimal(t *testing.T) {
 		},
 		{"it waits no more", func(n *record.Node) { n.Wait = nil }, waitKey + " removed", ""},
 		{"the boot", func(n *record.Node) { n.BootID = "boot-2" }, bootKey, ""},
+		{"the host", func(n *record.Node) { n.Host.MachineID = "machine-2" }, hostKey, ""},
 		{"no permit any more", func(n *record.Node) { n.FinishedPermit = "" }, permitKey + " removed", ""},
 		{"no status any more", func(n *record.Node) { n.Status = "" }, statusKey + " removed", statusKey + " removed"},
 	} {
@@ -458,7 +461,7 @@ func TestOwnership(t *testing.T) {
 func TestRaw(t *testing.T) {
 	all := map[string]string{
 		stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2", cordonKey: "true",
-		waitKey: "{}", bootKey: "b", "skyhook.nvidia.com/begun_demo": "true",
+		waitKey: "{}", bootKey: "b", hostKey: "m", "skyhook.nvidia.com/begun_demo": "true",
 	}
 	if len(all) != record.AnnotationCount {
 		t.Errorf("a record has %d annotations, not %d", record.AnnotationCount, len(all))

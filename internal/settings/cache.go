@@ -66,7 +66,7 @@ func (w *words) slimNode(o any) (any, error) {
 	n.ManagedFields = nil
 	n.Spec = corev1.NodeSpec{Unschedulable: n.Spec.Unschedulable, Taints: n.Spec.Taints}
 	n.Status = corev1.NodeStatus{Conditions: slices.Clone(conditions), NodeInfo: corev1.NodeSystemInfo{
-		BootID: info.BootID, Architecture: w.of(info.Architecture),
+		MachineID: info.MachineID, BootID: info.BootID, Architecture: w.of(info.Architecture),
 		ContainerRuntimeVersion: w.of(info.ContainerRuntimeVersion),
 	}}
 	n.Labels, n.Annotations = w.share(n.Labels), w.share(n.Annotations)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -42,8 +43,8 @@ type Options struct {
 	LeaderElection bool
 	// PodName is the operator's own pod; empty outside of a cluster.
 	PodName string
-	// ReapplyOnReboot applies all packages again when a node rebooted by itself.
-	ReapplyOnReboot bool
+	// Reapply says after what all packages of a node are applied again.
+	Reapply lifecycle.Reapply
 	// Limits are those of packages that set none.
 	Limits situation.Limits
 	// DrainForce is what spec.drain.force is where a Skyhook leaves it unset.
@@ -85,7 +86,7 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 		PprofAddress:      e.text("PPROF_PORT", "0"),
 		LeaderElection:    e.flag("LEADER_ELECTION", false),
 		PodName:           e.optional("POD_NAME"),
-		ReapplyOnReboot:   e.flag("REAPPLY_ON_REBOOT", false),
+		Reapply:           lifecycle.Reapply{Reboots: e.flag("REAPPLY_ON_REBOOT", false), Hosts: e.flag("DETECT_REPLACED_HOSTS", true)},
 		Limits:            situation.Limits{StageTimeout: e.limit("DEFAULT_STAGE_TIMEOUT"), MaxRetries: e.count("DEFAULT_MAX_RETRIES")},
 		DrainForce:        e.flag("DRAIN_FORCE", false),
 		DiscoverUninstall: e.flag("DISCOVER_UNINSTALL", false),

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -32,8 +33,8 @@ func defaults() settings.Options {
 		},
 		Metrics:      settings.MetricsOptions{Address: ":8080", Secure: true, Service: "skyhook-operator-controller-manager-metrics-service"},
 		ProbeAddress: ":8081", PprofAddress: "0", LogLevel: slog.LevelInfo, LogEncoder: settings.EncoderJSON, Version: "1.2.3",
-		ClusterDomain: "cluster.local",
-		Webhook:       settings.WebhookOptions{Enabled: true, Managed: true, Secret: "webhook-cert", Service: "skyhook-operator-webhook-service", Address: ":9443"},
+		ClusterDomain: "cluster.local", Reapply: lifecycle.Reapply{Hosts: true},
+		Webhook: settings.WebhookOptions{Enabled: true, Managed: true, Secret: "webhook-cert", Service: "skyhook-operator-webhook-service", Address: ":9443"},
 	}
 }
 
@@ -93,6 +94,8 @@ func TestOptions(t *testing.T) {
 		{"a certificate of somebody else", map[string]string{"WEBHOOK_MANAGE_CERTIFICATE": "false"}, func(o *settings.Options) { o.Webhook.Managed = false }},
 		{"webhook secret", map[string]string{"WEBHOOK_SECRET_NAME": "cert"}, func(o *settings.Options) { o.Webhook.Secret = "cert" }},
 		{"webhook service", map[string]string{"WEBHOOK_SERVICE_NAME": "hooks"}, func(o *settings.Options) { o.Webhook.Service = "hooks" }},
+		{"reboots by themselves", map[string]string{"REAPPLY_ON_REBOOT": "true"}, func(o *settings.Options) { o.Reapply.Reboots = true }},
+		{"replaced hosts", map[string]string{"DETECT_REPLACED_HOSTS": "false"}, func(o *settings.Options) { o.Reapply.Hosts = false }},
 		{"webhook address", map[string]string{"WEBHOOK_PORT": "127.0.0.1:9"}, func(o *settings.Options) { o.Webhook.Address = "127.0.0.1:9" }},
 		{"taint", map[string]string{"RUNTIME_REQUIRED_TAINT": "k=v:NoExecute"}, func(o *settings.Options) {
 			o.Workload.RuntimeTaint = corev1.Taint{Key: "k", Value: "v", Effect: corev1.TaintEffectNoExecute}

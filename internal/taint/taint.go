@@ -27,7 +27,7 @@ type Skyhook struct {
 	Auto bool
 	// Complete says that the node has all that it wants.
 	Complete bool
-	// Reapplied says that it starts over on the node, after a reboot.
+	// Reapplied says that it starts over on the node, after a reboot or on another host.
 	Reapplied bool
 	// Deleting says that it is being deleted.
 	Deleting bool
@@ -95,7 +95,7 @@ func requiredBy(node *corev1.Node, t corev1.Taint, required []Skyhook) Change {
 		if tainted {
 			return Change{}
 		}
-		return Change{Taints: with(node, t), Mark: new(Ours), Message: "the node rebooted, and its packages are applied again"}
+		return Change{Taints: with(node, t), Mark: new(Ours), Message: "its packages are applied again, after a reboot or on another host"}
 	case !slices.ContainsFunc(required, func(s Skyhook) bool { return !s.Complete }):
 		if !tainted {
 			return Change{}

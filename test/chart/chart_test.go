@@ -133,7 +133,7 @@ func TestEnvironment(t *testing.T) {
 		"METRICS_PORT": ":8080", "METRICS_SECURE": "true", "METRICS_SERVICE_NAME": "skyhook-operator-controller-manager-metrics-service",
 		"PROBE_PORT": ":8081", "LEADER_ELECTION": "true", "LOG_LEVEL": "info",
 		"NAMESPACE": "metadata.namespace", "POD_NAME": "metadata.name", "IMAGE_PULL_SECRET": "pull", "COPY_DIR_ROOT": "/opt/skyhook",
-		"AGENT_LOG_ROOT": "/var/log/skyhook", "REAPPLY_ON_REBOOT": "false", "DRAIN_FORCE": "false", "DISCOVER_UNINSTALL": "false", "PIN_IMAGES": "true", "PACKAGE_PULL_POLICY": "Auto",
+		"AGENT_LOG_ROOT": "/var/log/skyhook", "REAPPLY_ON_REBOOT": "false", "DETECT_REPLACED_HOSTS": "true", "DRAIN_FORCE": "false", "DISCOVER_UNINSTALL": "false", "PIN_IMAGES": "true", "PACKAGE_PULL_POLICY": "Auto",
 		"REQUIRE_DIGEST": "false", "ALLOWED_REGISTRIES": "", "FORBID_AGENT_IMAGE_OVERRIDE": "false", "PACKAGE_PRIORITY_CLASS": "skyhook-packages", "INTERRUPT_MEMORY": "256Mi", "DEFAULT_STAGE_TIMEOUT": "", "DEFAULT_MAX_RETRIES": "",
 		"PACKAGE_REGISTRY": "", "DEFAULT_TOLERATIONS": "[]", "KUBERNETES_CLUSTER_DOMAIN": "cluster.local", "WEBHOOK_PORT": ":9443", "WEBHOOK_MANAGE_CERTIFICATE": "true",
 		"RUNTIME_REQUIRED_TAINT": "skyhook.nvidia.com=runtime-required:NoSchedule",

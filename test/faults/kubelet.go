@@ -21,6 +21,9 @@ type kubelet struct {
 	up     bool
 	bootID string
 	boots  int
+	// machineID is another one at each boot of an ephemeral host. reinstalls says that the next boot is that of an empty disk.
+	machineID  string
+	reinstalls bool
 	// bootedAt is when the machine came up last.
 	bootedAt time.Time
 	// wentDown is when it went down last.
@@ -53,6 +56,7 @@ func (w *World) addNode(p NodePlan) {
 		w.kubelets = append(w.kubelets, k)
 	}
 	k.plan, k.host, k.runs, k.rebooted, k.up = p, newHost(), map[types.UID]*run{}, map[string]int{}, true
+	k.newMachine()
 	k.newBoot()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Labels: map[string]string{}}}
 	for key, value := range p.Labels {
@@ -79,7 +83,12 @@ func (w *World) kubelet(node string) *kubelet {
 func (k *kubelet) newBoot() {
 	k.boots++
 	k.bootID = fmt.Sprintf("boot-%s-%d", k.plan.Name, k.boots)
+	if k.plan.Ephemeral {
+		k.newMachine()
+	}
 }
+
+func (k *kubelet) newMachine() { k.machineID = fmt.Sprintf("machine-%s-%d", k.plan.Name, k.boots) }
 
 // report writes what the kubelet says of its node.
 func (k *kubelet) report(ready bool) {
@@ -87,6 +96,7 @@ func (k *kubelet) report(ready bool) {
 	k.unreported = false
 	k.w.editNodeStatus(k.plan.Name, func(n *corev1.Node) {
 		n.Status.NodeInfo.ContainerRuntimeVersion, n.Status.NodeInfo.Architecture = "containerd://2.1.4", "amd64"
+		n.Status.NodeInfo.MachineID = k.machineID
 		if n.Status.NodeInfo.BootID = k.bootID; k.blind {
 			n.Status.NodeInfo.BootID = ""
 		}

@@ -107,6 +107,17 @@ func (l *ledger) nodeGone(node string) {
 	}
 }
 
+// reinstalled forgets what a host had: it owes nothing any more, and has nothing.
+func (l *ledger) reinstalled(node string) {
+	for _, a := range l.accounts {
+		if a.node == node {
+			clear(a.debts)
+			clear(a.unseen)
+			clear(a.failures)
+		}
+	}
+}
+
 // edited notes a spec.
 func (l *ledger) edited(s *v1alpha1.Skyhook) {
 	list := l.specs[s.UID]

@@ -60,7 +60,12 @@ func (k *kubelet) boot() {
 		return
 	}
 	k.newBoot()
-	k.up = true
+	if k.up = true; k.reinstalls {
+		k.reinstalls = false
+		k.host = newHost()
+		k.newMachine()
+		k.w.watch.ledger.reinstalled(k.plan.Name)
+	}
 	k.host.interrupts++
 	k.w.watch.ledger.booted(k)
 	if k.plan.Ephemeral {

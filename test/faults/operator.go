@@ -13,6 +13,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
 	"github.com/skyhook-operator/skyhook/internal/forecast/process"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/metrics"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -57,7 +58,7 @@ func settingsOf(p *Plan) settings.Options {
 			AgentLogRoot: "/var/log/skyhook",
 			RuntimeTaint: runtimeTaint, PinImages: true,
 		},
-		ReapplyOnReboot: p.Reapply, Version: "1.0.0",
+		Reapply: lifecycle.Reapply{Reboots: p.Reapply, Hosts: true}, Version: "1.0.0",
 	}
 }
 

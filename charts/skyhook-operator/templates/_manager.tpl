@@ -55,6 +55,7 @@ requests:
 - { name: COPY_DIR_ROOT, value: {{ $env.copyDirRoot | quote }} }
 - { name: AGENT_LOG_ROOT, value: {{ $env.agentLogRoot | quote }} }
 - { name: REAPPLY_ON_REBOOT, value: {{ $env.reapplyOnReboot | quote }} }
+- { name: DETECT_REPLACED_HOSTS, value: {{ $env.detectReplacedHosts | quote }} }
 - { name: DRAIN_FORCE, value: {{ $env.drainForce | quote }} }
 - { name: DISCOVER_UNINSTALL, value: {{ $env.discoverUninstall | quote }} }
 - { name: PACKAGE_PRIORITY_CLASS, value: {{ $env.packagePriorityClass | default "" | quote }} }

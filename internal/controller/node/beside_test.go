@@ -157,7 +157,7 @@ func TestEntryOfANodeThatLeftAcceptsNoBoot(t *testing.T) {
 			done.Packages["a|1.0.0"], done.Status, done.BootID = d, v1alpha1.StatusComplete, "boot-1"
 			remember(t, n, "zz", done)
 			w := newWorld(t, n, gone, other)
-			w.Targets.Reapply = true
+			w.Targets.Reapply.Reboots = true
 			w.tries(3) // aa leaves
 			for _, boot := range []string{"boot-2", "boot-3"} {
 				n := w.node()

@@ -248,8 +248,13 @@ func (i *item) write(n record.Node) (record.Patch, error) {
 		return record.Patch{}, fmt.Errorf("node %s: %w", p.node.Name, err)
 	}
 	i.seal(&change)
-	if change.Only(v1alpha1.AnnotationVersionPrefix + i.skyhook.Name) {
-		return record.Patch{}, nil // else a new operator would write every node of a fleet at once, to tell its version
+	// Else a new operator would write every node of a fleet at once, to tell its version, or what earlier ones did not note.
+	untold := []string{v1alpha1.AnnotationVersionPrefix + i.skyhook.Name}
+	if host := v1alpha1.AnnotationHostPrefix + i.skyhook.Name; p.node.Annotations[host] == "" {
+		untold = append(untold, host)
+	}
+	if change.Only(untold...) {
+		return record.Patch{}, nil
 	}
 	return change, nil
 }

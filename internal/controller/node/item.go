@@ -103,6 +103,7 @@ func (i *item) facts() lifecycle.Node {
 	return lifecycle.Node{
 		OtherPod: firstOf(others), InterruptPod: firstOf(interrupts),
 		Ready: state.Ready(p.node), BootID: p.node.Status.NodeInfo.BootID, OwnReboot: p.ownReboot,
+		MachineID:     p.node.Status.NodeInfo.MachineID,
 		Unschedulable: p.unschedulable, CordonUnread: p.unschedulable && !p.node.Spec.Unschedulable, CordonedByOther: other,
 		OtherPods: p.started + len(others), InterruptPods: len(interrupts),
 		Architecture: p.node.Status.NodeInfo.Architecture, Resolves: workload.Resolves(&p.node.Status.NodeInfo),

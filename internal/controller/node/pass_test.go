@@ -125,7 +125,7 @@ func TestLaterSkyhookWaitsForOneThatStartsOver(t *testing.T) {
 		remember(t, n, "early", done)
 		n.Status.NodeInfo.BootID = boot
 		w := newWorld(t, n, early, late)
-		w.Targets.Reapply = true
+		w.Targets.Reapply.Reboots = true
 		var started []string
 		w.OnDecision = func(_, skyhook string, d *lifecycle.Decision) {
 			for range d.Start {

@@ -65,7 +65,7 @@ func TestLaterSkyhookWaitsUntilTheNodeIsReady(t *testing.T) {
 	n.Status.NodeInfo.BootID = "boot-2"
 	notReady(n)
 	w := newWorld(t, early, late, n)
-	w.Targets.Reapply = true
+	w.Targets.Reapply.Reboots = true
 	w.tries(2)
 	for _, p := range w.pods(client.InNamespace(namespace)) {
 		t.Errorf("not Ready: started %s", p.Name)
@@ -83,7 +83,7 @@ func TestNothingIsEvictedBeforeItStartsOver(t *testing.T) {
 	remember(t, n, "demo", r)
 	n.Status.NodeInfo.BootID = "boot-2"
 	w := newWorld(t, n, s)
-	w.Targets.Reapply = true
+	w.Targets.Reapply.Reboots = true
 	f := &refill{w: w}
 	w.Evictor = f
 	f.put()
@@ -110,7 +110,7 @@ func TestTaintComesBeforeTheNodeIsReady(t *testing.T) {
 	n.Status.NodeInfo.BootID = "boot-2"
 	notReady(n)
 	w := newWorld(t, s, n)
-	w.Workload.RuntimeTaint, w.Targets.Reapply = runtimeTaint, true
+	w.Workload.RuntimeTaint, w.Targets.Reapply.Reboots = runtimeTaint, true
 	w.tries(2)
 	if !taint.Has(w.node(), runtimeTaint) {
 		t.Errorf("rebooted, not Ready: no taint")
@@ -187,7 +187,7 @@ func TestRebootOfADeletedSkyhookIsOurs(t *testing.T) {
 	n.Spec.Unschedulable = true
 	n.Annotations[v1alpha1.AnnotationInterrupt] = `{"skyhook":"demo","packages":["a|1.0.0"],"type":"reboot","bootID":"boot-1","run":"r1","since":"2027-01-15T08:00:00Z"}`
 	w := newWorld(t, s, other, n)
-	w.Targets.Reapply = true
+	w.Targets.Reapply.Reboots = true
 	w.must(w.Client.Delete(t.Context(), s))
 	// the node goes down: the pod of the reboot has ended and is gone
 	w.must(w.Client.Status().Update(t.Context(), w.notReady()))

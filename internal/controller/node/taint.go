@@ -38,15 +38,16 @@ func (p *pass) taintsFirst() bool {
 	return true
 }
 
-// startsOver reports whether a Skyhook has its packages applied again after a reboot.
+// startsOver reports whether a Skyhook has its packages applied again after a reboot, or on another host.
 func (i *item) startsOver() bool {
-	return i.unusable == nil && i.rebooted(i.before) && i.pass.Targets.Selects(i.skyhook, i.pass.node.Labels) &&
+	return i.unusable == nil && i.differs(i.before) && i.pass.Targets.Selects(i.skyhook, i.pass.node.Labels) &&
 		lifecycle.StartsOver(i.observe(i.before))
 }
 
-// rebooted reports whether the node booted since the record was written, where that matters.
-func (i *item) rebooted(n record.Node) bool {
-	return i.pass.Targets.Reapply && n.BootID != "" && n.BootID != i.pass.node.Status.NodeInfo.BootID
+// differs reports whether the node booted since the record was written, or has another host, where that matters.
+func (i *item) differs(n record.Node) bool {
+	reapply, info := i.pass.Targets.Reapply, i.pass.node.Status.NodeInfo
+	return reapply.Reboots && n.BootID != "" && n.BootID != info.BootID || reapply.Hosts && n.Host.Replaced(info.MachineID)
 }
 
 // planTaint decides about the runtime taint, after all Skyhooks had their say: it goes in the same write that records
@@ -81,12 +82,12 @@ func (p *pass) nextTaint() taint.Change {
 			n = d.Record
 			// Once an interrupt that was in flight has ended, it starts over in the same pass.
 			one.Reapplied = one.Reapplied || slices.ContainsFunc(d.Changes, func(c lifecycle.Change) bool {
-				return c.Reason == v1alpha1.ReasonReapplyAfterReboot
+				return c.Reason == v1alpha1.ReasonReapplyAfterReboot || c.Reason == v1alpha1.ReasonHostReplaced
 			})
 		}
 		one.Complete = i.unusable == nil && s.Status.ObservedGeneration > 0 &&
 			situation.Complete(p.snapshot.Wanted(s, p.node.Name), n) &&
-			(state.Ready(p.node) || !i.rebooted(n)) // until it is Ready, nobody can tell whether it starts over
+			(state.Ready(p.node) || !i.differs(n)) // until it is Ready, nobody can tell whether it starts over
 		all = append(all, one)
 	}
 	next := taint.Next(p.node, p.Workload.RuntimeTaint, all, p.now)

@@ -109,7 +109,7 @@ func TestTaintAfterARebootComesAlone(t *testing.T) {
 	}
 	n.Status.NodeInfo.BootID = "boot-2"
 	w := newWorld(t, s, general, n)
-	w.Workload.RuntimeTaint, w.Targets.Reapply = runtimeTaint, true
+	w.Workload.RuntimeTaint, w.Targets.Reapply.Reboots = runtimeTaint, true
 	asked := w.lists()
 	w.reconcile()
 	if !taint.Has(w.node(), runtimeTaint) || len(w.pods()) > 0 || *asked > 0 || w.record("demo").BootID != "boot-1" {
@@ -229,7 +229,7 @@ func rememberLost(t *testing.T, n *corev1.Node) {
 
 // reapplyUndecided applies packages again after a reboot, while nobody answers that question.
 func (w *world) reapplyUndecided() {
-	w.Targets.Reapply = true
+	w.Targets.Reapply.Reboots = true
 	w.changeLive(interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 			if _, ok := l.(*appsv1.ControllerRevisionList); ok {
@@ -258,7 +258,7 @@ func TestTaintAfterARebootBesideAnInterrupt(t *testing.T) {
 	n.Annotations[v1alpha1.AnnotationInterrupt] = `{"skyhook":"demo","packages":["a"],"type":"service","run":"r1","since":"2027-01-15T08:00:00Z"}`
 	n.Status.NodeInfo.BootID = "boot-2"
 	w := newWorld(t, s, n)
-	w.Workload.RuntimeTaint, w.Targets.Reapply = runtimeTaint, true
+	w.Workload.RuntimeTaint, w.Targets.Reapply.Reboots = runtimeTaint, true
 	for range 8 {
 		w.tries(1)
 		for _, pod := range w.pods() {
@@ -290,7 +290,7 @@ func TestTaintStaysUntilTheNodeIsReady(t *testing.T) {
 	remember(t, n, "demo", done)
 	n.Status.NodeInfo.BootID = "boot-2"
 	w := newWorld(t, s, n)
-	w.Workload.RuntimeTaint, w.Targets.Reapply = runtimeTaint, true
+	w.Workload.RuntimeTaint, w.Targets.Reapply.Reboots = runtimeTaint, true
 	w.reconcile()
 	w.must(w.Client.Status().Update(t.Context(), w.notReady()))
 	w.tries(2)

@@ -16,6 +16,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/capability"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/situation"
@@ -47,8 +48,8 @@ type Index struct {
 	// Limits are the operator's, for packages that set none.
 	Limits situation.Limits
 
-	// Reapply says that packages are applied again on a node that rebooted by itself.
-	Reapply bool
+	// Reapply says after what packages are applied again on a node.
+	Reapply lifecycle.Reapply
 
 	mu sync.Mutex
 	// agrees says that the cache once showed what the API server did about the stop of all Skyhooks.
@@ -172,10 +173,14 @@ func (at *At) incomplete(place int) bool {
 	return v != nil && (v.unusable != nil || !v.Facts.Complete || at.StartsOver(at.wants.of[place].name))
 }
 
-// StartsOver reports whether the node rebooted by itself since the record of a Skyhook was written, so that its packages
-// are applied again there, as soon as the node is Ready and a pass succeeds.
+// StartsOver reports whether the node has another host than the record of a Skyhook is of, or rebooted by itself since,
+// so that its packages are applied again there, as soon as the node is Ready and a pass succeeds.
 func (at *At) StartsOver(skyhook string) bool {
-	if !at.index.Reapply {
+	host := record.ReadHost(at.node.Annotations[v1alpha1.AnnotationHostPrefix+skyhook])
+	if at.index.Reapply.Hosts && host.Replaced(at.node.Status.NodeInfo.MachineID) {
+		return true
+	}
+	if !at.index.Reapply.Reboots {
 		return false
 	}
 	last, current := at.node.Annotations[v1alpha1.AnnotationBootPrefix+skyhook], at.node.Status.NodeInfo.BootID

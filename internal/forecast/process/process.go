@@ -40,7 +40,7 @@ func Shared(r *cluster.Replica, c clock.PassiveClock, o settings.Options) state.
 	return state.Shared{
 		Client: r.Client(), CachedNodes: r.CachedNodes, CachedPods: r.CachedPods,
 		Live: r.Live(), Events: noEvents{}, Clock: c,
-		Targets: &state.Index{Images: o.Images, Live: r.Live(), Reapply: o.ReapplyOnReboot, Limits: o.Limits},
+		Targets: &state.Index{Images: o.Images, Live: r.Live(), Reapply: o.Reapply, Limits: o.Limits},
 		Records: &state.Records{}, Policies: &state.Policies{},
 		Workload: o.Workload, Version: o.Version,
 	}

@@ -19,6 +19,9 @@ const (
 	// startGrace is how long a container may fail to start (image pull, missing Secret) before it is an error, and how
 	// long none may have started before people are told.
 	startGrace = time.Minute
+	// startDelay is how long a container may fail to start before the record tells it: most of what is over by then needs
+	// nobody, and costs no write.
+	startDelay = 15 * time.Second
 	// startLimit is how long no container may have started before that is a failed run: large images take their time.
 	startLimit = 30 * time.Minute
 	// A lost pod is replaced after backoffBase, doubled with each loss up to backoffMax.
@@ -298,8 +301,14 @@ func (v view) unstarted(pod Pod) bool {
 
 func (p *pass) stuck(e *record.Entry, pod Pod) {
 	if left := pod.Created.Add(startGrace).Sub(p.Now); left > 0 {
-		p.wait(pod.holds(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf(
-			"pod %s has not started: %s: %s", pod.Name, pod.Reason, pod.Message))))
+		w := pod.holds(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf(
+			"pod %s has not started: %s: %s", pod.Name, pod.Reason, pod.Message)))
+		if soon := left - startGrace + startDelay; soon > 0 {
+			p.wait(w)
+			p.out.lookAgain(soon)
+			return
+		}
+		p.waitNode(w)
 		p.out.lookAgain(left)
 		return
 	}

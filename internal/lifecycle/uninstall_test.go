@@ -151,7 +151,7 @@ var uninstallFailures = []row{
 	when("its image cannot be pulled, yet",
 		spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a)),
 		pods(uninstall.stuck(a).reason("ErrImagePull").created(-20*second)),
-		want(wait(a, podCannotStart), again(40*second), is(inProgress))),
+		want(wait(a, podCannotStart), tell(podCannotStart), again(40*second), is(inProgress))),
 	when("its image cannot be pulled",
 		spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a)),
 		pods(uninstall.stuck(a).reason("ErrImagePull")),

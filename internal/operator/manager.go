@@ -37,6 +37,8 @@ const (
 	// nodeWorkers is how many nodes are worked on at a time; a pass over a node mostly waits for the API server, and for
 	// webhooks of others that look at pods.
 	nodeWorkers = 16
+	// evictionPatience is how long a worker waits for evictions; most are answered by then.
+	evictionPatience = 300 * time.Millisecond
 	// skyhookWorkers is how many Skyhooks are planned at a time.
 	skyhookWorkers = 2
 )
@@ -117,7 +119,7 @@ func addControllers(mgr ctrl.Manager, o settings.Options, series *metrics.Store)
 	if err != nil {
 		return fmt.Errorf("make a client for evictions: %w", err)
 	}
-	nodes := &node.Reconciler{Shared: shared, Evictor: evictor, DrainForce: o.DrainForce, PodName: o.PodName}
+	nodes := &node.Reconciler{Shared: shared, Evictor: evictor, Patience: evictionPatience, DrainForce: o.DrainForce, PodName: o.PodName}
 	if err := nodes.SetupWithManager(mgr, nodeWorkers); err != nil {
 		return fmt.Errorf("set up the node controller: %w", err)
 	}

@@ -8,6 +8,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +30,8 @@ type Reconciler struct {
 
 	// Evictor asks pods to leave a node that is to be interrupted.
 	Evictor Evictor
+	// Patience is how long a pass waits for evictions; 0 for as long as they take.
+	Patience time.Duration
 	// OnDecision is told of every decision before it is carried out; nil where nobody asks.
 	OnDecision func(node, skyhook string, d *lifecycle.Decision)
 	// DrainForce is what counts where spec.drain.force is unset.
@@ -43,8 +46,10 @@ type memory struct {
 	// wrote is what the last pass wrote, which the next one waits to see.
 	wrote written
 	// drain is what is known of the drain under way.
-	drain    drain.Memory
-	failures failures
+	drain drain.Memory
+	// evictions are those that a pass did not wait for; nil when there are none.
+	evictions *evictions
+	failures  failures
 	// tainted says that the last pass that wanted the runtime taint added it.
 	tainted bool
 	// untold are the stages that were gathered for events.
@@ -90,6 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	p.plan(ctx)
+	p.dropEvictions(ctx)
 	p.execute(ctx)
 	if len(p.errs) == 0 {
 		r.departures.settle(node.Name, p.unbegun)

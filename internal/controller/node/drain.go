@@ -62,12 +62,7 @@ func (i *item) next(ctx context.Context, o lifecycle.Observation) (lifecycle.Dec
 	if !evicts {
 		return d, nil
 	}
-	accepted, refused, err := p.reconciler.Evictor.Evict(ctx, state.Evict, options)
-	p.confirmed = false // they may take long
-	i.reportEvictions(ctx, options.Memory.Evicted(accepted))
-	if err != nil {
-		err = fmt.Errorf("evict pods from node %s: %w", p.node.Name, err)
-	}
+	refused, err := i.evict(ctx, state.Evict, options)
 	o.Drain = drainOf(drain.Classify(pods, options, refused, p.now))
 	return lifecycle.Next(o), err
 }

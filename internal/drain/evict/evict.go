@@ -25,7 +25,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/drain"
 )
 
-// patience is short, as a worker waits meanwhile and the next pass tries again. The API server itself repeats an
+// patience is short, as the next pass tries again. The API server itself repeats an
 // eviction that meets concurrent changes for up to ten seconds.
 const patience = 5 * time.Second
 

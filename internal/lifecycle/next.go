@@ -18,6 +18,8 @@ type view struct {
 	now time.Time
 	// removals are the package versions that have to be removed, by the keys of their entries.
 	removals map[string]situation.Removal
+	// needs are, by the names of those packages, all that each depends on.
+	needs map[string]map[string]bool
 	// revoked is the permit that the node has to give back; nil when none.
 	revoked *v1alpha1.Permit
 }
@@ -110,6 +112,7 @@ func newPass(o Observation) *pass {
 	p.revoke()
 	p.out.Record.Wait = nil
 	p.removals = p.Removals(p.out.Record)
+	p.needs = p.allNeeds()
 	return p
 }
 

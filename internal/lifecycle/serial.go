@@ -60,7 +60,7 @@ func (v view) firstRemoval() string {
 		case !recorded || l.Missing:
 		case v.uninstallingNow(e):
 			return e.Name
-		case first == "" || v.dependsOn(e.Name, first):
+		case first == "" || v.needs[e.Name][first]:
 			first = e.Name
 		}
 	}

@@ -56,8 +56,8 @@ func (v view) dependent(e record.Entry) (name string, left bool) {
 		other, recorded := v.out.Record.Packages[key]
 		uninstalled := record.IsUninstall(other.Stage) && (other.State == v1alpha1.StateComplete ||
 			other.Stage == v1alpha1.StageUninstallInterrupt)
-		if !recorded || uninstalled || other.Name == e.Name || !v.dependsOn(other.Name, e.Name) ||
-			v.dependsOn(e.Name, other.Name) {
+		needs := v.needs[other.Name][e.Name] && !v.needs[e.Name][other.Name]
+		if !recorded || uninstalled || other.Name == e.Name || !needs {
 			continue
 		}
 		return other.Name, true
@@ -65,8 +65,8 @@ func (v view) dependent(e record.Entry) (name string, left bool) {
 	return "", false
 }
 
-// dependsOn reports whether a package that is removed depends on another, be it through others, also such that stay.
-func (v view) dependsOn(name, goal string) bool {
+// allNeeds is what each package that is removed depends on, be it through others, also such that stay.
+func (v view) allNeeds() map[string]map[string]bool {
 	dependencies := map[string]map[string]string{}
 	for other, pkg := range v.Packages {
 		dependencies[other] = pkg.DependsOn
@@ -75,12 +75,15 @@ func (v view) dependsOn(name, goal string) bool {
 		dependencies[v.out.Record.Packages[key].Name] = l.Package.DependsOn
 	}
 	edges := func(of string) iter.Seq[string] { return maps.Keys(dependencies[of]) }
-	for dep := range graph.Search(name, edges) { // to its end it takes long with many packages
-		if dep == goal {
-			return true
+	needs := map[string]map[string]bool{}
+	for key := range v.removals {
+		name := v.out.Record.Packages[key].Name
+		needs[name] = map[string]bool{}
+		for dep := range graph.Search(name, edges) {
+			needs[name][dep] = true
 		}
 	}
-	return false
+	return needs
 }
 
 // removalFirst is the wait of a package of the spec for another version of it that has to be uninstalled before; nil

@@ -266,7 +266,7 @@ func (l podLogs) copyLog(
 		return err
 	}
 	defer stream.Close()
-	return use(stream)
+	return use(withoutBanner(stream))
 }
 
 // follow prints all containers at the same time, each line with where it comes from.

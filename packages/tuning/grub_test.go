@@ -291,7 +291,7 @@ func TestGrubbyChanges(t *testing.T) {
 	if want := [2]string{"ro quiet hugepages=2 a=1", "ro quiet hugepages=2 a=1"}; h.entries() != want {
 		t.Errorf("got %q, want %q", h.entries(), want)
 	}
-	h.expect("/etc/default/grub.d/999-web-tuning.cfg", "")
+	h.expect("/etc/default/grub.d/999-demo_web-tuning.cfg", "")
 	h.Write("/boot/loader/entries/2.conf", "ro\n")
 	h.fail("config-check", "not every boot entry has a=1; see grubby --info=ALL")
 	h.configMap(nil)

@@ -89,9 +89,9 @@ func newHost(t testing.TB, files map[string]string, standIns ...string) *host {
 	t.Helper()
 	h := &host{template.Host(t, map[string]string{
 		"PATH":                "/usr/bin",
-		"SKYHOOK_DIR":         skyhookDir + "/web-1.2.0",
+		"SKYHOOK_DIR":         skyhookDir + "/web-1.3.0",
 		"SKYHOOK_ROOT_DIR":    skyhookDir,
-		"SKYHOOK_RESOURCE_ID": "demo-uid-1_web_1.2.0",
+		"SKYHOOK_RESOURCE_ID": "demo-uid-1_web_1.3.0",
 	})}
 	for _, some := range []map[string]string{commonFiles, files} {
 		for name, content := range some {

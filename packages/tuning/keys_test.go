@@ -59,7 +59,7 @@ func TestUnitsCheckSeesTheDropIn(t *testing.T) {
 					h.Must(os.Remove(h.Path("/usr/bin/systemctl")))
 				}
 				h.configure(map[string]string{key: wanted})
-				file := "/etc/systemd/system/" + unit + ".d/999-web-tuning.conf"
+				file := "/etc/systemd/system/" + unit + ".d/999-demo_web-tuning.conf"
 				for _, content := range contents {
 					h.Write(file, content)
 					h.fail("config-check", file+" is not what "+key+" wants")

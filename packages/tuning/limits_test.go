@@ -14,8 +14,8 @@ import (
 const (
 	pamSession  = "/etc/pam.d/common-session"
 	pamNonInter = "/etc/pam.d/common-session-noninteractive"
-	pamLine     = `session required pam_limits.so # for the Skyhook package "web"`
-	header      = "# Written by the Skyhook package \"web\"; changes are lost.\n"
+	pamLine     = `session required pam_limits.so # for the Skyhook package "demo/web"`
+	header      = "# Written by the Skyhook package \"demo/web\"; changes are lost.\n"
 )
 
 func TestLimits(t *testing.T) {

@@ -18,13 +18,16 @@ var (
 		"grub.conf":           "hugepages=4\nnosmt\n",
 	}
 	earlierFiles = map[string]string{
-		sysctlDropIn: "vm.swappiness=10\n",
-		limitsDropIn: "* hard nofile 65536\n",
-		cronDropIn:   "[Service]\nNice=5\n",
+		named(sysctlDropIn): "vm.swappiness=10\n",
+		named(limitsDropIn): "* hard nofile 65536\n",
+		named(cronDropIn):   "[Service]\nNice=5\n",
 		"/etc/systemd/system/my.service.d/999-web-tuning.conf": "[Service]\nNice=6\n", // it cuts names
-		grubDropIn: "GRUB_CMDLINE_LINUX_DEFAULT=\" hugepages=4 nosmt\"\n",
+		named(grubDropIn): "GRUB_CMDLINE_LINUX_DEFAULT=\" hugepages=4 nosmt\"\n",
 	}
 )
+
+// named is the name that a file of this package had up to version 1.2.
+func named(file string) string { return strings.Replace(file, "999-demo_", "999-", 1) }
 
 // tunedBefore is a host that version 1.1 has tuned.
 func tunedBefore(t *testing.T) *host {
@@ -46,11 +49,16 @@ func tunedBefore(t *testing.T) *host {
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	h := tunedBefore(t)
-	before := h.Snapshot("/etc/pam.d", "/etc/sysctl.d", "/etc/systemd/system/cron.service.d", "/proc")
+	before := h.Snapshot("/etc/pam.d", "/proc")
 	h.configure(earlierKeys)
-	h.ExpectSnapshot(before, "/etc/pam.d", "/etc/sysctl.d", "/etc/systemd/system/cron.service.d", "/proc")
+	h.ExpectSnapshot(before, "/etc/pam.d", "/proc")
+	h.expect(sysctlDropIn, earlierKeys["sysctl.conf"])
+	h.expect(cronDropIn, earlierKeys["service_cron.conf"])
+	for name := range earlierFiles {
+		h.expect(name, "")
+	}
 	h.expect(limitsDropIn, header+"* - nofile 65536\nroot - nofile 65536\n")
-	h.expect("/etc/systemd/system/my_svc.service.d/999-web-tuning.conf", "[Service]\nNice=6\n")
+	h.expect("/etc/systemd/system/my_svc.service.d/999-demo_web-tuning.conf", "[Service]\nNice=6\n")
 	if h.Has("/etc/systemd/system/my.service.d") {
 		t.Error("the drop-in of the unit with the cut name is left")
 	}
@@ -114,8 +122,8 @@ func (h *host) second() *host {
 	same, other := *h.Host, *h
 	other.Host = &same
 	other.Env = maps.Clone(h.Env)
-	other.Env["SKYHOOK_RESOURCE_ID"] = "demo-uid-1_db_1.2.0"
-	other.Env["SKYHOOK_DIR"] = skyhookDir + "/db-1.2.0"
+	other.Env["SKYHOOK_RESOURCE_ID"] = "demo-uid-1_db_1.3.0"
+	other.Env["SKYHOOK_DIR"] = skyhookDir + "/db-1.3.0"
 	return &other
 }
 
@@ -182,7 +190,7 @@ func TestTwoSkyhooks(t *testing.T) {
 	web := newDebian(t)
 	db := web.second()
 	db.Env["SKYHOOK_ROOT_DIR"] = "/var/lib/skyhook/other"
-	db.Env["SKYHOOK_DIR"] = "/var/lib/skyhook/other/db-1.2.0"
+	db.Env["SKYHOOK_DIR"] = "/var/lib/skyhook/other/db-1.3.0"
 	web.configure(map[string]string{"sysctl.conf": "vm.swappiness=10\n"})
 	db.configure(map[string]string{"sysctl.conf": "vm.swappiness=20\n"})
 	web.uninstall()

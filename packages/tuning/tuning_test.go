@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	sysctlDropIn = "/etc/sysctl.d/999-web-tuning.conf"
-	limitsDropIn = "/etc/security/limits.d/999-web-tuning.conf"
-	cronDropIn   = "/etc/systemd/system/cron.service.d/999-web-tuning.conf"
-	grubDropIn   = "/etc/default/grub.d/999-web-tuning.cfg"
+	sysctlDropIn = "/etc/sysctl.d/999-demo_web-tuning.conf"
+	limitsDropIn = "/etc/security/limits.d/999-demo_web-tuning.conf"
+	cronDropIn   = "/etc/systemd/system/cron.service.d/999-demo_web-tuning.conf"
+	grubDropIn   = "/etc/default/grub.d/999-demo_web-tuning.cfg"
 )
 
 // everything has every key, and everythingElse other values for them.
@@ -275,12 +275,12 @@ func TestTracing(t *testing.T) {
 func TestNamesOfFiles(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		"demo-uid-1_web_1.2.0":     "999-web-tuning.conf",
-		"demo-uid-1_my-net2_1.2.0": "999-my-net2-tuning.conf",
-		"":                         "999-tuning-tuning.conf",
-		"demo":                     "999-tuning-tuning.conf",
-		"a_b_c_d":                  "999-tuning-tuning.conf",
-		"demo_../x_1.2.0":          "999-tuning-tuning.conf",
+		"demo-uid-1_web_1.3.0":     "999-demo_web-tuning.conf",
+		"demo-uid-1_my-net2_1.3.0": "999-demo_my-net2-tuning.conf",
+		"":                         "999-demo_tuning-tuning.conf",
+		"demo":                     "999-demo_tuning-tuning.conf",
+		"a_b_c_d":                  "999-demo_tuning-tuning.conf",
+		"demo_../x_1.3.0":          "999-demo_tuning-tuning.conf",
 	}
 	for id, want := range tests {
 		t.Run(id, func(t *testing.T) {

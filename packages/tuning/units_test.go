@@ -33,7 +33,7 @@ func TestUnits(t *testing.T) {
 		h.Write("/run/units/a.conf.service/ActiveState", "inactive\n")
 		before := h.Snapshot("/etc")
 		h.configure(map[string]string{test.key: test.content})
-		h.expect("/etc/systemd/system/"+test.folder+"/999-web-tuning.conf", test.content)
+		h.expect("/etc/systemd/system/"+test.folder+"/999-demo_web-tuning.conf", test.content)
 		h.expectCalls("systemctl daemon-reload")
 		h.succeed("post-interrupt-check")
 		h.uninstall()
@@ -54,7 +54,7 @@ func TestUnitThatTheHostDoesNotHave(t *testing.T) {
 		if !strings.Contains(said, key+": this host has no unit none") || !strings.Contains(said, "the drop-in waits for it") {
 			t.Errorf("%s: %s", key, said)
 		}
-		h.expect("/etc/systemd/system/"+folder+"/999-web-tuning.conf", "[Service]\nNice=5\n")
+		h.expect("/etc/systemd/system/"+folder+"/999-demo_web-tuning.conf", "[Service]\nNice=5\n")
 		h.succeed("config-check")
 		h.succeed("post-interrupt-check")
 		h.uninstall()

@@ -11,7 +11,7 @@ import (
 )
 
 // cronDropIn is where the package "tuning" has the drop-in of cron.
-const cronDropIn = "/etc/systemd/system/cron.service.d/999-tuning-tuning.conf"
+const cronDropIn = "/etc/systemd/system/cron.service.d/999-tuning_tuning-tuning.conf"
 
 // cronFiles are the numbers of files that the running cron may open: the soft and the hard limit.
 func cronFiles(t *testing.T, node string) string {
@@ -77,7 +77,7 @@ func TestTuning(t *testing.T) {
 		if got := loginFiles(t, node); got != login {
 			t.Errorf("a login still has %s open files, before %s", got, login)
 		}
-		absent(t, node, "/etc/security/limits.d/999-tuning-tuning.conf")
+		absent(t, node, "/etc/security/limits.d/999-tuning_tuning-tuning.conf")
 		if cronStart(t, node) != start {
 			t.Error("cron was restarted, though its key is the same")
 		}
@@ -105,6 +105,35 @@ func TestTuning(t *testing.T) {
 			t.Errorf("cron runs with %s open files, before with %s", got, cron)
 		}
 	})
+}
+
+// TestTuningOfTwoSkyhooks: two Skyhooks have a package of one name tune a node, and the one that goes takes nothing of the
+// other away.
+func TestTuningOfTwoSkyhooks(t *testing.T) {
+	node := ownNode(t)
+	before := hostState(t, node)
+	stays, goes := exampleWish(t, "tuning.yaml", "stays", node), exampleWish(t, "tuning.yaml", "goes", node)
+	for w, keys := range map[*wish]map[string]string{
+		stays: {"sysctl.conf": "vm.swappiness = 23", "service_cron.conf": "[Service]\nNice=3"},
+		goes:  {"sysctl.conf": "net.ipv4.tcp_rmem = 4096 65536 1048576", "service_cron.conf": "[Service]\nLimitNOFILE=9000"},
+	} {
+		w.edit("tuning", func(p *v1alpha1.Package) { p.ConfigMap = keys })
+	}
+	stays.install(t)
+	goes.install(t)
+	both := stays.packages["tuning"].ConfigMap["sysctl.conf"] + "\n" + goes.packages["tuning"].ConfigMap["sysctl.conf"]
+	hasSettings(t, node, both)
+	goes.change(t, "tuning", uninstallNow)
+	untilUninstalled(t, goes.name, node)
+	hasSettings(t, node, stays.packages["tuning"].ConfigMap["sysctl.conf"])
+	dropIn := "/etc/systemd/system/cron.service.d/999-stays_tuning-tuning.conf"
+	if got := onHost(t, node, "cat", dropIn); got != "[Service]\nNice=3" {
+		t.Errorf("%s has %q", dropIn, got)
+	}
+	absent(t, node, strings.Replace(dropIn, "stays", "goes", 1))
+	stays.change(t, "tuning", uninstallNow)
+	untilUninstalled(t, stays.name, node)
+	sameHost(t, node, before)
 }
 
 // grubOf installs Debian's GRUB on a node, with one kernel to boot, until the test ends.

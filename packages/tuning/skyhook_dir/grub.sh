@@ -164,7 +164,7 @@ grub_drop_in_text() {
     arg=${arg//\\/\\\\} arg=${arg//\"/\\\"} arg=${arg//\$/\\\$}
     text+=" ${arg}"
   done
-  REPLY="# Written by the Skyhook package \"${PACKAGE}\"; changes are lost."$'\n'
+  REPLY="# Written by the Skyhook package \"${NAME}\"; changes are lost."$'\n'
   REPLY+="GRUB_CMDLINE_LINUX_DEFAULT=\"\${GRUB_CMDLINE_LINUX_DEFAULT}${text}\""$'\n'
 }
 

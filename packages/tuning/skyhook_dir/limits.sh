@@ -8,8 +8,9 @@ declare -A LIMIT_RANGES=([nice]=" from -20 to 19")
 # Debian and its like include these in every service; others have pam_limits
 # where it belongs from the start.
 readonly PAM_FILES=(/etc/pam.d/common-session /etc/pam.d/common-session-noninteractive)
-readonly PAM_LINE="session required pam_limits.so # for the Skyhook package \"${PACKAGE}\""
-readonly PAM_MARK="# for the Skyhook package \"${PACKAGE}\""
+readonly PAM_LINE="session required pam_limits.so # for the Skyhook package \"${NAME}\""
+readonly PAM_EARLIER="session required pam_limits.so # for the Skyhook package \"${PACKAGE}\""
+readonly PAM_MARK="# for the Skyhook package \"${NAME}\""
 # A line of ours or of another package of this kind.
 readonly PAM_OURS='^session required pam_limits.so # for the Skyhook package "[^"]*"$'
 
@@ -108,7 +109,7 @@ limits_validate() {
     [[ -n "${values[${name}]:-}" ]] || continue
     limits_add "${name}" "${values[${name}]}"
   done
-  [[ -z "${LIMITS_TEXT}" ]] || LIMITS_TEXT="# Written by the Skyhook package \"${PACKAGE}\"; changes are lost."$'\n'"${LIMITS_TEXT}"
+  [[ -z "${LIMITS_TEXT}" ]] || LIMITS_TEXT="# Written by the Skyhook package \"${NAME}\"; changes are lost."$'\n'"${LIMITS_TEXT}"
 }
 
 # pam_sources_limits FILE: somebody other than packages of this kind has

@@ -37,8 +37,16 @@ stop_on_problems() {
   ((PROBLEMS == 0)) || exit 1
 }
 
-# package_name: the name that the user gave to the package. Its files carry it,
-# so that several packages of this kind can tune one host.
+# skyhook_name: the Skyhook's, which has a folder of that name on the host; empty
+# where nothing tells.
+skyhook_name() {
+  local dir=${SKYHOOK_ROOT_DIR:-}
+  dir=${dir%/} dir=${dir##*/}
+  [[ ! "${dir}" =~ ^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$ ]] || printf '%s' "${dir}"
+}
+
+# package_name: the name that the user gave to the package. Its files carry both
+# names, so that several packages of this kind can tune one host.
 package_name() {
   if [[ "${SKYHOOK_RESOURCE_ID:-}" =~ ^[^_]*_([A-Za-z0-9][A-Za-z0-9.-]*)_[^_]*$ ]]; then
     printf '%s' "${BASH_REMATCH[1]}"
@@ -118,6 +126,7 @@ validate() {
 config() {
   validate
   state_begin
+  take_over
   sysctl_reconcile
   limits_reconcile
   units_reconcile
@@ -145,6 +154,7 @@ post_interrupt_check() {
 # not keep a package from being removed.
 uninstall() {
   state_begin
+  take_over
   limits_remove
   sysctl_remove
   units_remove
@@ -162,11 +172,15 @@ uninstall_check() {
   stop_on_problems
 }
 
+SKYHOOK=$(skyhook_name)
 PACKAGE=$(package_name)
-readonly PACKAGE
-readonly BASE="999-${PACKAGE}-tuning"
+readonly SKYHOOK PACKAGE
+# As people read it, and in the names of files; up to version 1.2 the last.
+readonly NAME="${SKYHOOK:+${SKYHOOK}/}${PACKAGE}"
+readonly BASE="999-${SKYHOOK:+${SKYHOOK}_}${PACKAGE}-tuning"
+readonly EARLIER="999-${PACKAGE}-tuning"
 
-for part in state drop_ins sysctl sysctl_live sysctl_before sysctl_ours limits units running grub grubby; do
+for part in state drop_ins sysctl sysctl_live sysctl_before sysctl_ours limits units running grub grubby earlier; do
   # shellcheck source=/dev/null
   . "${HERE}/${part}.sh" || exit 1
 done

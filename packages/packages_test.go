@@ -19,12 +19,12 @@ func TestPackagesAreValid(t *testing.T) {
 			"config": "config", "config-check": "config_check", "post-interrupt": "post_interrupt",
 			"post-interrupt-check": "post_interrupt_check", "uninstall": "uninstall", "uninstall-check": "uninstall_check",
 		}},
-		"tuned": {"1.3.0", map[packagefile.Mode]string{
+		"tuned": {"1.4.0", map[packagefile.Mode]string{
 			"apply": "install", "apply-check": "install-check", "upgrade": "install", "upgrade-check": "install-check",
 			"config": "config", "config-check": "config-check", "post-interrupt-check": "post-interrupt-check",
 			"uninstall": "uninstall", "uninstall-check": "uninstall-check",
 		}},
-		"tuning": {"1.2.0", map[packagefile.Mode]string{
+		"tuning": {"1.3.0", map[packagefile.Mode]string{
 			"config": "config", "config-check": "config-check", "post-interrupt-check": "post-interrupt-check",
 			"uninstall": "uninstall", "uninstall-check": "uninstall-check",
 		}},

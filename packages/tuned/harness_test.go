@@ -41,7 +41,7 @@ func useMemory() {
 }
 
 const (
-	copyDir  = "/var/lib/skyhook/demo/tuning-1.3.0-uid-1"
+	copyDir  = "/var/lib/skyhook/demo/tuning-1.4.0-uid-1"
 	stateDir = "/var/lib/skyhook/demo/tuned/tuning"
 )
 
@@ -71,7 +71,7 @@ func newHost(t testing.TB, d distribution) *host {
 		"PATH":                 "/usr/bin",
 		"SKYHOOK_DIR":          copyDir,
 		"SKYHOOK_ROOT_DIR":     "/var/lib/skyhook/demo",
-		"SKYHOOK_RESOURCE_ID":  "demo-uid-1_tuning_1.3.0",
+		"SKYHOOK_RESOURCE_ID":  "demo-uid-1_tuning_1.4.0",
 		"TUNED_SETTLE_SECONDS": "0",
 	})}
 	h.Write("/etc/os-release", d.osRelease)

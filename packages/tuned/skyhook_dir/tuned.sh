@@ -11,7 +11,7 @@ shopt -s nullglob
 PARTS=$(dirname "${BASH_SOURCE[0]}")/parts
 readonly PARTS
 for part in say state distribution apt rpm service profiles files activate boot \
-  install config check uninstall; do
+  install config check others uninstall; do
   # shellcheck source=/dev/null
   . "${PARTS}/${part}.sh"
 done

@@ -13,6 +13,11 @@ uninstall_step() {
     return
   fi
   note_gone
+  if recorded shared || other_package; then
+    recorded shared || leave_to_other
+    finish_uninstall
+    return
+  fi
   leave_profiles
   give_back_all
   if ours; then
@@ -144,12 +149,14 @@ mounted_at() {
 # finish_uninstall: "removed" is the word that all is done.
 finish_uninstall() {
   {
-    ours && ! recorded stays && printf 'tuned=gone\n'
-    recorded before && [[ -z "$(fact before active)" ]] && printf 'service=stopped\n'
-    recorded before && [[ "$(fact before enablement)" != enabled ]] && printf 'service=disabled\n'
+    if ! recorded shared; then
+      ours && ! recorded stays && printf 'tuned=gone\n'
+      recorded before && [[ -z "$(fact before active)" ]] && printf 'service=stopped\n'
+      recorded before && [[ "$(fact before enablement)" != enabled ]] && printf 'service=disabled\n'
+    fi
     printf 'done=yes\n'
   } | record removed
-  drop before packages-before packages-ours profile-before stays files \
+  drop before packages-before packages-ours profile-before stays shared files \
     kept.grub kept.grubenv kept.active_profile kept.profile_mode kept.post_loaded_profile kept.bootcmdline kept.tuned.conf
   say "everything is reversed"
 }

@@ -51,7 +51,7 @@ package: ## Check a package and build its image (DIR=path/to/package BASE= NAME=
 
 .PHONY: site
 site: ## Make a site of the documentation in dist/site, which needs no network to be read
-	@go run ./tools/site
+	@go run ./tools/site -search "$$(tools/npm minisearch)/dist/umd/index.js"
 
 .PHONY: release
 release: ## Make all of a release in dist/release: images, chart, programs, contents, checksums (COSIGN_KEY=file signs, DEBS=)

@@ -48,12 +48,12 @@ var plugin = sync.OnceValues(func() (string, error) {
 })
 
 // tool runs a script of tools/, which prints a path.
-func tool(name string) (string, error) {
+func tool(name string, args ...string) (string, error) {
 	script := "../../tools/" + name
 	if err := inputs.Files(script); err != nil {
 		return "", err
 	}
-	cmd := exec.Command(script)
+	cmd := exec.Command(script, args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -1,6 +1,7 @@
-// Command site writes the documentation as a site of plain files, which needs no network and no script to be read.
+// Command site writes the documentation as a site of plain files, which needs no network and no script to be read. With
+// scripts it can be searched, by MiniSearch.
 //
-//	go run ./tools/site [-root .] [-out dist/site]
+//	go run ./tools/site -search FILE [-root .] [-out dist/site]
 //
 // A page of the site is a page of the repository, at the same path: README.md, and every page that it leads to by
 // links. docs/README.md is the navigation: its headings are the groups, the first link of each line an entry. A link
@@ -28,8 +29,14 @@ const (
 func main() {
 	root := flag.String("root", ".", "the repository")
 	out := flag.String("out", filepath.Join("dist", "site"), "the folder to write; what is in it is removed")
+	search := flag.String("search", "", "MiniSearch, as a script that defines it globally")
 	flag.Parse()
-	files, err := build(os.DirFS(*root))
+	program, err := os.ReadFile(*search)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "site: -search:", err)
+		os.Exit(1)
+	}
+	files, err := build(os.DirFS(*root), program)
 	if err == nil {
 		err = write(*out, files)
 	}
@@ -41,7 +48,7 @@ func main() {
 }
 
 // build returns the files of the site by their paths. It reports every link that leads nowhere.
-func build(root fs.FS) (map[string][]byte, error) {
+func build(root fs.FS, program []byte) (map[string][]byte, error) {
 	s := &site{root: root, pages: map[string]*page{}, copied: map[string]bool{}}
 	if err := errors.Join(s.read(front), s.read(contents)); err != nil {
 		return nil, err
@@ -49,7 +56,7 @@ func build(root fs.FS) (map[string][]byte, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	return s.render()
+	return s.render(program)
 }
 
 func write(out string, files map[string][]byte) error {

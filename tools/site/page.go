@@ -69,15 +69,23 @@ func (s *site) read(name string) error {
 func (s *site) visit(p *page, n ast.Node) (err error) {
 	switch n := n.(type) {
 	case *ast.Heading:
-		id, _ := n.AttributeString("id")
-		name, _ := id.([]byte)
-		p.headings = append(p.headings, heading{n.Level, string(name), plain(n, p.source)})
+		p.headings = append(p.headings, headingOf(n, p.source))
 	case *ast.Link:
 		n.Destination, err = s.lead(p, n, string(n.Destination))
 	case *ast.Image:
 		n.Destination, err = s.lead(p, n, string(n.Destination))
 	}
 	return err
+}
+
+func headingOf(n ast.Node, source []byte) heading {
+	id, _ := n.AttributeString("id")
+	name, _ := id.([]byte)
+	h := heading{id: string(name), text: plain(n, source)}
+	if n, ok := n.(*ast.Heading); ok {
+		h.level = n.Level
+	}
+	return h
 }
 
 // lead returns what a link of a page is on the site.

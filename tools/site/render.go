@@ -17,11 +17,11 @@ var style []byte
 
 var frame = template.Must(template.New("page").Parse(layout))
 
-// render returns the files of the site by their paths.
-func (s *site) render() (map[string][]byte, error) {
+// render returns the files of the site by their paths; program is what searches.
+func (s *site) render(program []byte) (map[string][]byte, error) {
 	groups := s.navigation()
-	files := map[string][]byte{"style.css": style}
-	var problems []error
+	searched, err := s.searchable(program)
+	files, problems := map[string][]byte{"style.css": style, finder: find, index: searched}, []error{err}
 	for name, p := range s.pages {
 		var body, whole bytes.Buffer
 		err := markdown.Renderer().Render(&body, p.source, p.document)
@@ -56,6 +56,7 @@ func (p *page) view(body []byte, groups []group) map[string]any {
 		"Home":     relative(p.path, address(front)),
 		"Contents": relative(p.path, address(contents)),
 		"Style":    relative(p.path, "style.css"),
+		"Finder":   relative(p.path, finder),
 		"Source":   fmt.Sprintf("%s/blob/main/%s", repository, p.path),
 	}
 }

@@ -20,7 +20,7 @@ const root = "../.."
 
 // TestSite: every link of the site leads to a file and a heading of it, or out of it; none needs the network to be read.
 func TestSite(t *testing.T) {
-	files, err := build(os.DirFS(root))
+	files, err := build(os.DirFS(root), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestBroken(t *testing.T) {
 			"README.md":      {Data: []byte("# A\n\n[x](" + link + ") [y](docs/README.md#b-1)\n")},
 			"docs/README.md": {Data: []byte("# B\n\n## B\n")},
 		}
-		if _, err := build(pages); err == nil || !strings.Contains(err.Error(), "README.md: ") {
+		if _, err := build(pages, nil); err == nil || !strings.Contains(err.Error(), "README.md: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -170,11 +170,11 @@ func TestPage(t *testing.T) {
 		"docs/p.svg":         {Data: []byte("<svg/>")},
 		"code/c.go":          {},
 		"docs/not-linked.md": {Data: []byte("# N\n")},
-	})
+	}, []byte("program"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"docs/b.html", "docs/e/f.html", "docs/e/index.html", "docs/index.html", "docs/p.svg", "index.html", "style.css"}
+	want := []string{"docs/b.html", "docs/e/f.html", "docs/e/index.html", "docs/index.html", "docs/p.svg", "find.js", "index.html", "index.js", "style.css"}
 	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
 		t.Errorf("files %q, want %q", got, want)
 	}
@@ -184,7 +184,11 @@ func TestPage(t *testing.T) {
 			`href="` + repository + `/tree/main/code"`, `src="docs/p.svg"`, `<div class="wide" tabindex="0"><table>`,
 		},
 		"docs/b.html":   {`<a href="b.html" aria-current="page">The b</a>`, `<a href="#it-is-b">It is b!</a>`, `href="../index.html"`},
-		"docs/e/f.html": {`<a href="index.html" aria-current="page">E</a>`, `href="../b.html"`},
+		"docs/e/f.html": {`<a href="index.html" aria-current="page">E</a>`, `href="../b.html"`, `src="../../find.js"`},
+		"index.js": {
+			"program\nwindow.sections = [", `{"id":0,"link":"index.html#a","page":"A","heading":"A","text":"b c d p x y"}`,
+			`"link":"docs/b.html#it-is-b","page":"B","heading":"It is b!","text":"`,
+		},
 	} {
 		for _, part := range parts {
 			if !bytes.Contains(files[name], []byte(part)) {
@@ -192,7 +196,7 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-	if bytes.Contains(files["docs/b.html"], []byte("<script")) {
+	if bytes.Contains(files["docs/b.html"], []byte("<script>")) {
 		t.Error("a script of a page is on the site")
 	}
 }
